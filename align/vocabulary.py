@@ -1,0 +1,98 @@
+"""Vocabularies: words with counts, in rank order, and their code points for the spelling kernels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from align.errors import InputError
+
+
+class Vocabulary:
+    """Words of one language with their counts; the id of a word is its rank.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Lookup keys (see :mod:`align.text`), most frequent first, no duplicates, none empty.
+    counts : array_like of int, shape (V,)
+        Occurrences of each word in the corpus, >= 0, non-increasing.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ or a word is listed twice.
+    """
+
+    def __init__(self, words: Sequence[str], counts: Iterable[int] | np.ndarray) -> None:
+        self.words = list(words)
+        self.counts = np.asarray(
+            list(counts) if not isinstance(counts, np.ndarray) else counts, dtype=np.int64
+        )
+        if len(self.words) != len(self.counts):
+            raise ValueError(f"vocabulary: {len(self.words)} words but {len(self.counts)} counts")
+        self.index: dict[str, int] = {word: rank for rank, word in enumerate(self.words)}
+        if len(self.index) != len(self.words):
+            raise ValueError("vocabulary: a word is listed twice")
+
+    def __len__(self) -> int:
+        return len(self.words)
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int]) -> Vocabulary:
+        """Build from a mapping of word to count; ties in count are ordered by code point."""
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls([word for word, _ in ranked], np.array([count for _, count in ranked], dtype=np.int64))
+
+    def save(self, path: Path) -> None:
+        """Write one ``word TAB count`` line a word, UTF-8, ``\\n`` line ends."""
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            out.writelines(
+                f"{word}\t{count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        InputError
+            If a line does not have the form ``word TAB count``, or a word comes twice.
+        """
+        words: list[str] = []
+        counts: list[int] = []
+        with open(path, encoding="utf-8", newline="\n") as lines:
+            for number, line in enumerate(lines, 1):
+                word, tab, count = line.rstrip("\n").rpartition("\t")
+                if not tab or not word or not (count.isascii() and count.isdigit()):
+                    raise InputError(f"{path}:{number}: not 'word TAB count'; make the file again")
+                words.append(word)
+                counts.append(int(count))
+        try:
+            return cls(words, np.array(counts, dtype=np.int64))
+        except ValueError as error:
+            raise InputError(f"{path}: {error}; make the file again") from None
+
+
+def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words' code points in one flat array, for compiled kernels.
+
+    Parameters
+    ----------
+    words : sequence of str
+        V words.
+
+    Returns
+    -------
+    codes : ndarray of uint32, shape (C,)
+        Code points of all words, one word after the other.
+    offsets : ndarray of int64, shape (V + 1,)
+        Word v is ``codes[offsets[v]:offsets[v + 1]]``.
+    """
+    offsets = np.zeros(len(words) + 1, dtype=np.int64)
+    np.cumsum([len(word) for word in words], out=offsets[1:])
+    codes = np.frombuffer("".join(words).encode("utf-32-le"), dtype=np.uint32)
+    return codes, offsets
