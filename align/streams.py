@@ -1,0 +1,197 @@
+"""Byte streams of text files: plain, or packed with gzip, xz, zstd or bzip2, told by their first bytes.
+
+A name says nothing here: ``corpus.gz`` may be plain and ``corpus.txt`` packed. Packed data are unpacked
+as they are read, a small piece at a time, so that a file that unpacks to terabytes costs no memory. Data
+that are cut off, damaged, or followed by something else are an error, never a silently shorter text.
+"""
+
+from __future__ import annotations
+
+import bz2
+import contextlib
+import io
+import lzma
+import re
+import sys
+import zlib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any, BinaryIO, Protocol, cast
+
+import zstandard
+
+from align.errors import InputError
+
+# Packed bytes handed to a decoder at once. The densest packing (zstd, runs of one byte) makes 128 KiB of
+# 4 bytes, so that one step yields at most 32 MiB.
+STEP = 1024
+
+# A decoder may ask for this much memory (a window of xz or zstd), no more.
+WINDOW = 1 << 28
+
+# A tar archive says "ustar" at this offset of its first header block.
+TAR_MARK = slice(257, 262)
+
+
+class Decoder(Protocol):
+    """What the decompressors of the four packings have in common."""
+
+    @property
+    def eof(self) -> bool:
+        """Whether the end of the packed stream has been reached."""
+
+    @property
+    def unused_data(self) -> bytes:
+        """What was fed beyond the end of the packed stream."""
+
+    def decompress(self, data: bytes, /) -> bytes:
+        """Return the unpacked bytes of the next piece of packed data."""
+
+
+# Name, first bytes, and a new decoder. A zstd file may start with a skippable frame (pzstd writes one).
+PACKINGS: tuple[tuple[str, re.Pattern[bytes], Callable[[], Any]], ...] = (
+    ("gzip", re.compile(rb"\x1f\x8b"), lambda: zlib.decompressobj(31)),
+    ("xz", re.compile(rb"\xfd7zXZ\x00"), lambda: lzma.LZMADecompressor(memlimit=WINDOW)),
+    (
+        "zstd",
+        re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
+        lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj(),
+    ),
+    ("bzip2", re.compile(rb"BZh[1-9]1AY"), bz2.BZ2Decompressor),
+)
+
+
+@contextlib.contextmanager
+def open_text(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
+    r"""Open a text file, packed or not, as a stream of its unpacked bytes.
+
+    Parameters
+    ----------
+    path : str or Path or binary stream
+        The file; ``-`` is the standard input; a stream is used as it is and left open.
+
+    Yields
+    ------
+    io.BufferedReader
+        Binary; ``readline`` cuts at ``\\n`` only.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it is a folder or a zip or tar archive, or, while it is read, if its
+        packed data are cut off, damaged or followed by other data.
+    """
+    with contextlib.ExitStack() as stack:
+        if isinstance(path, (str, Path)) and str(path) != "-":
+            file, where = stack.enter_context(open_file(path)), str(path)
+        elif isinstance(path, (str, Path)):
+            file, where = sys.stdin.buffer, "<stdin>"
+        else:
+            file, where = path, str(getattr(path, "name", "<stream>"))
+        head, pending = _head(file)
+        if head.startswith(b"PK\x03\x04"):
+            raise InputError(f"{where}: a zip archive, not a text; unpack it, or give it as corpus.url")
+        stream = io.BufferedReader(_Unpacked(file, where, packing_of(head), pending), 1 << 16)
+        # Closing the stream must not close a file that is not ours; ``_Unpacked`` leaves it open.
+        stack.callback(stream.close)
+        if stream.peek(512)[TAR_MARK] == b"ustar":
+            raise InputError(f"{where}: a tar archive, not a text; unpack it, or give it as corpus.url")
+        yield stream
+
+
+def open_file(path: str | Path) -> BinaryIO:
+    """Open ``path`` for reading bytes; what the system refuses becomes an InputError naming the path."""
+    try:
+        return cast(BinaryIO, open(path, "rb"))
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; check the path") from None
+    except IsADirectoryError:
+        raise InputError(f"{path}: a folder, not a file; name a file in it") from None
+    except OSError as error:
+        raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def packing_of(head: bytes) -> str | None:
+    """Return the name of the packing that ``head``, the first bytes of a file, announces, or None."""
+    return next((name for name, magic, _ in PACKINGS if magic.match(head)), None)
+
+
+def _head(file: BinaryIO) -> tuple[bytes, bytes]:
+    """Return the first bytes of a stream, and those of them that reading on will not give again."""
+    if isinstance(file, io.BufferedReader):
+        return file.peek(8)[:8], b""
+    head = file.read(8)
+    return head, head
+
+
+class _Unpacked(io.RawIOBase):
+    """The unpacked bytes of ``file`` (as they are where ``packing`` is None); never closes it."""
+
+    def __init__(self, file: BinaryIO, where: str, packing: str | None, pending: bytes) -> None:
+        super().__init__()
+        self._file, self._where, self._packing = file, where, packing
+        self._pending = pending  # packed bytes read but not yet decoded
+        self._ready = memoryview(b"")  # unpacked bytes not yet handed out
+        self._decoder: Decoder | None = self._new_decoder() if packing else None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        while not self._ready:
+            piece = self._next_piece()
+            if piece is None:
+                return 0
+            self._ready = memoryview(piece)
+        size = min(len(buffer), len(self._ready))
+        buffer[:size] = self._ready[:size]
+        self._ready = self._ready[size:]
+        return size
+
+    def _new_decoder(self) -> Decoder:
+        return cast(Decoder, next(make for name, _, make in PACKINGS if name == self._packing)())
+
+    def _packed(self, size: int) -> bytes:
+        """Return up to ``size`` more bytes of the file, what was left over first."""
+        if not self._pending:
+            # ``read1`` hands over what a pipe has; ``read`` would wait for the full size.
+            read = getattr(self._file, "read1", self._file.read)
+            self._pending = read(1 << 16)
+        piece, self._pending = self._pending[:size], self._pending[size:]
+        return piece
+
+    def _next_piece(self) -> bytes | None:
+        """Return the next unpacked bytes (possibly none yet), or None at the end of the file."""
+        if self._packing is None:
+            return self._packed(1 << 16) or None
+        if self._decoder is None:
+            return None
+        if self._decoder.eof:
+            self._pending = self._decoder.unused_data + self._pending
+            self._decoder = self._follower()
+            return b""
+        piece = self._packed(STEP)
+        if not piece:
+            raise InputError(f"{self._where}: the {self._packing} data are cut off; get the file again")
+        try:
+            return self._decoder.decompress(piece)
+        except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
+            raise InputError(
+                f"{self._where}: the {self._packing} data are damaged ({error}); get the file again"
+            ) from None
+
+    def _follower(self) -> Decoder | None:
+        """Return the decoder of the next stream in the file, None where only zero padding is left."""
+        while True:
+            rest = self._pending.lstrip(b"\0")
+            more = self._file.read(1 << 16) if len(rest) < 8 else b""
+            self._pending = rest + more
+            if not self._pending:
+                return None
+            if more:
+                continue
+            if packing_of(rest) == self._packing:
+                return self._new_decoder()
+            raise InputError(
+                f"{self._where}: other data follow the end of the {self._packing} data; get the file again"
+            )
