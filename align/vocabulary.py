@@ -47,7 +47,7 @@ class Vocabulary:
         return cls([word for word, _ in ranked], np.array([count for _, count in ranked], dtype=np.int64))
 
     def save(self, path: Path) -> None:
-        """Write one ``word TAB count`` line a word, UTF-8, ``\\n`` line ends."""
+        """Write one ``word TAB count`` line a word, in UTF-8."""
         with open(path, "w", encoding="utf-8", newline="\n") as out:
             out.writelines(
                 f"{word}\t{count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)

@@ -1,0 +1,1 @@
+"""The pipeline half of Liaison: files, configuration, processes and progress around :mod:`align`."""

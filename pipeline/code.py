@@ -1,0 +1,96 @@
+"""The code version of a stage: a hash of the modules it runs, found by following their imports.
+
+Comments, docstrings and layout do not count: the syntax tree is hashed, not the text.
+"""
+
+from __future__ import annotations
+
+import ast
+import hashlib
+from functools import lru_cache
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+PACKAGES = ("align", "pipeline")
+
+# These move, name and start stages but do not touch what a stage computes.
+INFRASTRUCTURE = frozenset(
+    f"pipeline.{name}"
+    for name in ("code", "config", "engine", "graph", "manifest", "options", "progress", "runner", "stage")
+) | {"align.errors"}
+
+
+def modules_of(module: str, *, root: Path = ROOT) -> dict[str, str]:
+    """Return the hash of every module a stage runs.
+
+    Parameters
+    ----------
+    module : str
+        The stage's own module, for example ``"pipeline.lexicon"``.
+    root : Path
+        The folder that holds the packages.
+
+    Returns
+    -------
+    dict of str to str
+        Dotted module name to the first 16 hexadecimal digits of the SHA-256 of its syntax tree, in
+        alphabetical order; the module itself and all that it imports of this project, at any depth.
+    """
+    found: dict[str, str] = {}
+    waiting = [module]
+    while waiting:
+        name = waiting.pop()
+        if name in found or name in INFRASTRUCTURE:
+            continue
+        path = _path(name, root)
+        if path is None:
+            continue
+        found[name], imported = _read(path, name, path.stat().st_mtime_ns)
+        waiting.extend(imported)
+    return dict(sorted(found.items()))
+
+
+def _path(name: str, root: Path) -> Path | None:
+    base = root.joinpath(*name.split("."))
+    for candidate in (base.with_suffix(".py"), base / "__init__.py"):
+        if candidate.is_file():
+            return candidate
+    return None
+
+
+@lru_cache(maxsize=1024)
+def _read(path: Path, name: str, _changed: int) -> tuple[str, tuple[str, ...]]:
+    """Hash one module and list what it imports; cached until the file changes."""
+    tree = ast.parse(path.read_bytes())
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    imported = tuple(sorted(_imports(tree, package)))
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list) and body and _is_docstring(body[0]):
+            body[0] = ast.Expr(ast.Constant(""))
+    # unparsed rather than dumped: the text of a tree is the same from one Python version to the next
+    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16], imported
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    return (
+        isinstance(statement, ast.Expr)
+        and isinstance(statement.value, ast.Constant)
+        and isinstance(statement.value.value, str)
+    )
+
+
+def _imports(tree: ast.AST, package: str) -> set[str]:
+    """Name every module the tree imports, and every name that might be one."""
+    names: set[str] = set()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            names.update(alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = node.module or ""
+            if node.level:
+                above = package.split(".")[: len(package.split(".")) - node.level + 1]
+                base = ".".join([*above, base] if base else above)
+            names.add(base)
+            names.update(f"{base}.{alias.name}" for alias in node.names)
+    return {name for name in names if name.split(".")[0] in PACKAGES}

@@ -1,0 +1,109 @@
+"""The stages of the pipeline, in order: what each needs and which options of other sections it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipeline import (
+    align,
+    download,
+    embed,
+    evaluate,
+    featurize,
+    inspect,
+    label,
+    lexicon,
+    preprocess,
+    sources,
+    train,
+)
+from pipeline.config import Config
+from pipeline.stage import Stage
+
+LANGUAGES = ("corpus.source", "corpus.target")
+GOLD_LINKS = ("gold.links", "gold.format", "gold.base", "gold.train")
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            "download",
+            download.run,
+            uses=(
+                *LANGUAGES,
+                *(f"corpus.{key}" for key in ("files", "url", "tsv", "tmx", "joint", "sha256")),
+                "vectors.*",
+                "gold.files",
+                "gold.links",
+            ),
+            files=sources.local_files,
+            resumable=True,
+        ),
+        Stage(
+            "preprocess",
+            preprocess.run,
+            needs=("download",),
+            uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
+        ),
+        Stage("embed", embed.run, needs=("download", "preprocess"), uses=LANGUAGES, seeded=True),
+        Stage(
+            "lexicon",
+            lexicon.run,
+            needs=("preprocess",),
+            uses=("gold.in_corpus",),
+            files=lexicon.local_files,
+            seeded=True,
+        ),
+        Stage(
+            "label",
+            label.run,
+            needs=("download", "preprocess", "embed", "lexicon"),
+            uses=(*GOLD_LINKS, "train.labels"),
+            seeded=True,
+        ),
+        Stage(
+            "featurize",
+            featurize.run,
+            needs=("preprocess", "embed", "lexicon", "label"),
+            describe=featurize.describe,
+        ),
+        Stage(
+            "train",
+            train.run,
+            needs=("preprocess", "embed", "lexicon", "label", "featurize"),
+            uses=("corpus.name", *LANGUAGES),
+            seeded=True,
+            resumable=True,
+        ),
+        Stage("align", align.run, needs=("preprocess", "train")),
+        Stage(
+            "evaluate",
+            evaluate.run,
+            needs=("download", "preprocess", "label", "train"),
+            uses=GOLD_LINKS,
+            seeded=True,
+        ),
+        Stage(
+            "inspect",
+            inspect.run,
+            needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
+            uses=("corpus.name", *LANGUAGES, *GOLD_LINKS),
+        ),
+    )
+}
+
+SCHEMA: dict[str, Callable[..., Any]] = {
+    "corpus": sources.corpus_options,
+    "vectors": sources.vectors_options,
+    "gold": sources.gold_options,
+    **{name: stage.run for name, stage in STAGES.items()},
+}
+
+DEFAULT_CONFIG = Path(__file__).resolve().parent.parent / "data" / "sample" / "sample.toml"
+
+
+def given_files(config: Config) -> list[Path]:
+    """Return the user's own files that any stage reads."""
+    return sorted({path for stage in STAGES.values() for path in stage.files(config)})

@@ -1,0 +1,68 @@
+"""What a run tells its user: lines and progress bars on standard error, results on standard output."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TypeVar
+
+Item = TypeVar("Item")
+
+
+class Reporter:
+    """Speaks for one corpus of a run.
+
+    Parameters
+    ----------
+    name : str
+        The corpus's name, in front of every line.
+    quiet : bool
+        Only results, warnings and errors are said.
+    log : Path, optional
+        A file every line is appended to as well, so that a closed terminal loses nothing.
+    """
+
+    def __init__(self, name: str, *, quiet: bool = False, log: Path | None = None) -> None:
+        self._name = name
+        self._quiet = quiet
+        self._log = log
+        self._bars = sys.stderr.isatty() and not quiet
+
+    def say(self, text: str) -> None:
+        """Say one line on standard error (not when quiet) and in the log."""
+        self._write(f"[{self._name}] {text}", loud=not self._quiet)
+
+    def warn(self, text: str) -> None:
+        """Say one line that is always shown."""
+        self._write(f"[{self._name}] warning: {text}", loud=True)
+
+    def result(self, text: str) -> None:
+        """Print one line of results on standard output."""
+        print(text, flush=True)
+
+    def progress(
+        self, items: Iterable[Item], *, total: int | None = None, unit: str = "it", what: str = ""
+    ) -> Iterator[Item]:
+        """Yield the items behind a progress bar with rate and time left."""
+        if not self._bars:
+            yield from items
+            return
+        from tqdm import tqdm
+
+        # delay: a stage of a few seconds shows no bar at all
+        yield from tqdm(
+            items, total=total, unit=f" {unit}", desc=f"[{self._name}] {what}", delay=2, leave=False
+        )
+
+    def _write(self, line: str, *, loud: bool) -> None:
+        if loud:
+            if self._bars:
+                from tqdm import tqdm
+
+                tqdm.write(line, file=sys.stderr)
+            else:
+                print(line, file=sys.stderr, flush=True)
+        if self._log is not None:
+            with open(self._log, "a", encoding="utf-8", newline="\n") as log:
+                log.write(line + "\n")

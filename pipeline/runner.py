@@ -1,0 +1,341 @@
+"""Running the stages of one corpus: what is done is skipped, what is made is published whole."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from importlib import metadata
+from pathlib import Path
+from platform import python_version
+from typing import Any
+
+from filelock import FileLock, Timeout
+
+import align
+from align.errors import LiaisonError, WorkError
+from pipeline import manifest as manifests
+from pipeline.code import modules_of
+from pipeline.config import Config
+from pipeline.engine import Engine
+from pipeline.progress import Reporter
+from pipeline.stage import Stage, StageContext
+from pipeline.usage import Meter, show_size
+
+PARTIAL, REPLACED = ".partial", ".replaced"
+RECORDED_VERSIONS = ("numpy", "scipy", "numba", "pandas", "nltk", "pyarrow", "fasttext-community")
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a whole run is told, beside its configurations.
+
+    Attributes
+    ----------
+    workdir : Path
+        The folder of all corpora.
+    tmp_dir : Path or None
+        Where temporary files go; None: the system's place.
+    jobs, memory, seed : int
+        As in :class:`~pipeline.stage.StageContext`.
+    quiet : bool
+        Only results, warnings and errors are said.
+    """
+
+    workdir: Path
+    tmp_dir: Path | None
+    jobs: int
+    memory: int
+    seed: int
+    quiet: bool = False
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of a plan.
+
+    Attributes
+    ----------
+    stage : Stage
+    folder : Path
+        Where its result is or will be.
+    ingredients : dict
+        All that its fingerprint is made from.
+    state : str
+        ``done``, ``stale`` or ``missing``.
+    reason : str
+        Why.
+    run : bool
+        Whether this run makes it.
+    """
+
+    stage: Stage
+    folder: Path
+    ingredients: dict[str, Any]
+    state: str
+    reason: str
+    run: bool
+
+
+@dataclass
+class Outcome:
+    """How one corpus ended: seconds, the stages run and skipped, and the lines of results."""
+
+    name: str
+    seconds: float = 0.0
+    ran: list[str] = field(default_factory=list)
+    skipped: list[str] = field(default_factory=list)
+    results: list[str] = field(default_factory=list)
+
+
+def closure(names: Sequence[str], stages: Mapping[str, Stage]) -> list[str]:
+    """Return the named stages and all they need, in the pipeline's order."""
+    wanted: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting.extend(stages[name].needs)
+    return [name for name in stages if name in wanted]
+
+
+def plan(
+    config: Config,
+    names: Sequence[str],
+    stages: Mapping[str, Stage],
+    settings: Settings,
+    *,
+    forced: frozenset[str] = frozenset(),
+    remember: bool = True,
+) -> list[Step]:
+    """Find out which stages are done, stale or missing.
+
+    Parameters
+    ----------
+    config : Config
+    names : sequence of str
+        Stages in the pipeline's order, closed under what they need.
+    stages : mapping of str to Stage
+    settings : Settings
+    forced : frozenset of str
+        Stages to make again even where done.
+    remember : bool
+        Whether hashes of the user's files may be stored in the work folder (not in a dry run).
+
+    Raises
+    ------
+    InputError
+        If one of the user's own files is missing.
+    """
+    root = settings.workdir / config.name
+    hashes = manifests.Hashes(root / "hashes.json" if remember else None)
+    prints: dict[str, str] = {}
+    steps = []
+    for name in names:
+        stage = stages[name]
+        ingredients: dict[str, Any] = {
+            "stage": name,
+            "code": modules_of(stage.run.__module__),
+            "options": {**{f"{name}.{k}": v for k, v in stage.options(config).items()}, **stage.used(config)},
+            "files": {str(path): hashes.of(path) for path in stage.files(config)},
+            "needs": {need: prints[need] for need in stage.needs},
+        }
+        if stage.seeded:
+            ingredients["seed"] = settings.seed
+        prints[name] = manifests.fingerprint(ingredients)
+        folder = root / name / prints[name]
+        state, reason = _state(folder, ingredients)
+        if state == "done" and name in forced:
+            reason = "forced"
+        steps.append(Step(stage, folder, ingredients, state, reason, state != "done" or name in forced))
+    return steps
+
+
+def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
+    if manifests.read(folder) is not None:
+        return "done", "options, inputs and code unchanged"
+    latest = folder.parent.parent / "latest" / folder.parent.name
+    previous = manifests.read(latest)
+    if previous is not None:
+        return "stale", manifests.difference(previous.get("ingredients", {}), ingredients)
+    return "missing", "never made" + (
+        " to the end" if folder.with_name(folder.name + PARTIAL).exists() else ""
+    )
+
+
+def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engine) -> Outcome:
+    """Run the steps of a plan that are to be run, one after the other, and point ``latest/`` at all.
+
+    Raises
+    ------
+    WorkError
+        If another run holds this corpus's folder, the disk is full, or a stage fails.
+    InputError
+        If a stage refuses its input.
+    """
+    root = settings.workdir / config.name
+    root.mkdir(parents=True, exist_ok=True)
+    reporter = Reporter(config.name, quiet=settings.quiet, log=root / "log.txt")
+    outcome = Outcome(config.name)
+    begun = time.perf_counter()
+    with _locked(root):
+        folders: dict[str, Path] = {}
+        for step in steps:
+            name = step.stage.name
+            if step.run:
+                reporter.say(f"{name}: running ({step.reason})")
+                results = _make(step, folders, config, settings, engine, reporter)
+                outcome.ran.append(name)
+            else:
+                reporter.say(f"{name}: skipped, done ({step.reason})")
+                results = (manifests.read(step.folder) or {}).get("results", [])
+                for line in results:
+                    reporter.result(line)
+                outcome.skipped.append(name)
+            outcome.results += results
+            folders[name] = step.folder
+            _point(root / "latest" / name, step.folder)
+    outcome.seconds = time.perf_counter() - begun
+    return outcome
+
+
+def _make(
+    step: Step,
+    folders: Mapping[str, Path],
+    config: Config,
+    settings: Settings,
+    engine: Engine,
+    reporter: Reporter,
+) -> list[str]:
+    """Run one stage in a folder aside and publish it; return its lines of results."""
+    partial = step.folder.with_name(step.folder.name + PARTIAL)
+    _tidy(step)
+    partial.mkdir(parents=True, exist_ok=True)
+    inputs = {need: folders[need] for need in step.stage.needs}
+    meter = Meter()
+    with _scratch(settings.tmp_dir) as scratch, _plain_errors(step.stage.name, partial):
+        context = StageContext(
+            folder=partial,
+            inputs=inputs,
+            seed=settings.seed,
+            jobs=settings.jobs,
+            memory=settings.memory,
+            scratch=scratch,
+            workdir=settings.workdir,
+            engine=engine,
+            reporter=reporter,
+            stage=step.stage,
+            config=config,
+        )
+        step.stage.run(context, **step.stage.options(config))
+        used = meter.read()
+        manifests.write(
+            partial,
+            {
+                "stage": step.stage.name,
+                "fingerprint": step.folder.name,
+                "seconds": round(used.seconds, 3),
+                "cpu_seconds": round(used.cpu_seconds, 3),
+                "peak_memory": used.peak_memory,
+                "jobs": settings.jobs,
+                "seed": settings.seed,
+                "finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+                "versions": _versions(),
+                "results": context.results,
+                "notes": context.notes,
+                "ingredients": step.ingredients,
+            },
+        )
+        _publish(partial, step.folder)
+    reporter.say(
+        f"{step.stage.name}: done in {used.seconds:.1f} s, peak memory {show_size(used.peak_memory)}"
+    )
+    return context.results
+
+
+def _tidy(step: Step) -> None:
+    """Remove what killed runs left beside the step's folder, but for what this stage can go on with."""
+    parent = step.folder.parent
+    own = step.folder.name + PARTIAL
+    for left in parent.glob(f"*{REPLACED}"):
+        shutil.rmtree(left)
+    for left in parent.glob(f"*{PARTIAL}"):
+        forced_again = left.name == own and step.state == "done"
+        if not step.stage.resumable or forced_again:
+            shutil.rmtree(left)
+
+
+def _publish(partial: Path, final: Path) -> None:
+    """Rename the finished folder to its final name; an earlier result stands until then."""
+    replaced = final.with_name(final.name + REPLACED)
+    if final.exists():
+        os.rename(final, replaced)
+    os.rename(partial, final)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def _point(link: Path, folder: Path) -> None:
+    """Make ``link`` a relative symbolic link to ``folder``, atomically."""
+    link.parent.mkdir(exist_ok=True)
+    target = os.path.relpath(folder, link.parent)
+    if link.is_symlink() and os.readlink(link) == target:
+        return
+    aside = link.with_name(f".{link.name}.{os.getpid()}")
+    aside.unlink(missing_ok=True)
+    aside.symlink_to(target, target_is_directory=True)
+    os.replace(aside, link)
+
+
+@contextmanager
+def _locked(root: Path) -> Iterator[None]:
+    lock = FileLock(root / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise WorkError(
+            f"{root}: another run is at work there; wait for it to end, or give another --workdir"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+@contextmanager
+def _scratch(tmp_dir: Path | None) -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="liaison-", dir=tmp_dir) as name:
+        yield Path(name)
+
+
+@contextmanager
+def _plain_errors(name: str, folder: Path) -> Iterator[None]:
+    """Turn what a system can refuse into one clear line."""
+    try:
+        yield
+    except LiaisonError:
+        raise
+    except MemoryError:
+        raise WorkError(f"{name}: out of memory; give a smaller --memory, or fewer --jobs") from None
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            place = error.filename or folder
+            raise WorkError(
+                f"{name}: the disk is full at {place}; free space, or give another --workdir and --tmp-dir"
+            ) from error
+        raise
+
+
+def _versions() -> dict[str, str]:
+    found = {"python": python_version(), "liaison": align.__version__}
+    for package in RECORDED_VERSIONS:
+        try:
+            found[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return found

@@ -1,0 +1,91 @@
+"""A stage is stale when a module it runs changed, and only then."""
+
+import textwrap
+
+import pytest
+
+from pipeline.code import INFRASTRUCTURE, ROOT, modules_of
+from pipeline.graph import STAGES
+
+
+@pytest.fixture
+def project(tmp_path):
+    for name, text in {
+        "pipeline/stage_one.py": """
+            from align import maths
+            from pipeline.runner import x
+            def run(): return maths.f()
+        """,
+        "align/maths.py": """
+            'Words.'
+            from align.deep import *
+            def f():
+                'Say.'
+                return 1  # one
+        """,
+        "align/deep.py": "def g(): return 2",
+        "align/other.py": "def h(): return 3",
+        "pipeline/runner.py": "x = 1",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(textwrap.dedent(text), encoding="utf-8")
+    return tmp_path
+
+
+def change(project, name, old, new):
+    path = project / name
+    text = path.read_text(encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
+
+
+def test_imports_are_followed_at_any_depth_and_infrastructure_is_not(project):
+    assert list(modules_of("pipeline.stage_one", root=project)) == [
+        "align.deep",
+        "align.maths",
+        "pipeline.stage_one",
+    ]
+
+
+def test_a_changed_module_is_noticed(project):
+    before = modules_of("pipeline.stage_one", root=project)
+    change(project, "align/deep.py", "2", "22")
+    after = modules_of("pipeline.stage_one", root=project)
+    assert {name for name in after if after[name] != before[name]} == {"align.deep"}
+
+
+def test_modules_of_others_comments_and_docstrings_do_not_count(project):
+    before = modules_of("pipeline.stage_one", root=project)
+    change(project, "align/other.py", "3", "33")
+    change(project, "align/maths.py", "# one", "# still one")
+    change(project, "align/maths.py", "Say.", "Say it.")
+    change(project, "align/maths.py", "Words.", "Other words.")
+    assert modules_of("pipeline.stage_one", root=project) == before
+
+
+def test_relative_imports_are_followed(project):
+    change(project, "align/deep.py", "def g", "from .other import h\ndef g")
+    assert "align.other" in modules_of("pipeline.stage_one", root=project)
+
+
+def test_every_stage_knows_its_method():
+    expected = {
+        "lexicon": "align.lexicon",
+        "featurize": "align.features",
+        "train": "align.solvers.block",
+        "align": "align.matching",
+        "evaluate": "align.metrics",
+        "embed": "align.mapping",
+        "label": "align.silver",
+        "preprocess": "align.text.tokenize",
+    }
+    for name, module in expected.items():
+        assert module in modules_of(STAGES[name].run.__module__), (
+            f"a change of {module} would not reach {name}"
+        )
+
+
+def test_infrastructure_exists():
+    for name in INFRASTRUCTURE:
+        assert ROOT.joinpath(*name.split(".")).with_suffix(".py").is_file(), name

@@ -1,0 +1,119 @@
+"""The engines give the same results in the same order."""
+
+import multiprocessing
+import os
+import signal
+import time
+
+import pytest
+
+from align.errors import InputError, WorkError
+from pipeline.engine import open_engine
+
+
+def square(number):
+    time.sleep(0.01 * (number % 3))
+    return number * number
+
+
+def fail_at_three(number):
+    if number == 3:
+        raise InputError("three: too many; give two")
+    return number
+
+
+def die_at_three(number):
+    if number == 3:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return number
+
+
+def pid(number):
+    time.sleep(0.05)
+    return os.getpid()
+
+
+EXPECTED = [square(number) for number in range(10)]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_results_come_in_order(jobs):
+    with open_engine("local", jobs=jobs) as engine:
+        assert list(engine.map(square, range(10))) == EXPECTED
+        assert list(engine.map(square, [])) == []
+        assert list(engine.map(square, iter([4]))) == [16]
+
+
+def test_items_are_drawn_as_results_are_taken():
+    drawn = []
+
+    def items():
+        for number in range(100):
+            drawn.append(number)
+            yield number
+
+    with open_engine("local", jobs=2) as engine:
+        results = engine.map(square, items())
+        next(results)
+        assert len(drawn) <= 6
+        results.close()
+
+
+def test_a_workers_error_is_told_as_such():
+    with open_engine("local", jobs=2) as engine, pytest.raises(InputError, match="three: too many"):
+        list(engine.map(fail_at_three, range(10)))
+
+
+def test_a_dead_worker_is_told():
+    with (
+        open_engine("local", jobs=2) as engine,
+        pytest.raises(WorkError, match="worker process died.*--jobs"),
+    ):
+        list(engine.map(die_at_three, range(10)))
+
+
+def _run_then_be_killed(queue):
+    with open_engine("local", jobs=2) as engine:
+        for worker in engine.map(pid, range(1000)):
+            queue.put(worker)
+
+
+def test_workers_end_with_a_killed_run():
+    context = multiprocessing.get_context("spawn")
+    queue = context.Queue()
+    run = context.Process(target=_run_then_be_killed, args=(queue,))
+    run.start()
+    workers = {queue.get(timeout=60) for _ in range(8)}
+    run.kill()
+    run.join()
+    deadline = time.monotonic() + 20
+    while any(os.path.exists(f"/proc/{worker}/cmdline") and _alive(worker) for worker in workers):
+        assert time.monotonic() < deadline, "a worker outlived the run that started it"
+        time.sleep(0.05)
+
+
+def _alive(process):
+    try:
+        with open(f"/proc/{process}/stat", encoding="ascii") as stat:
+            return stat.read().rpartition(")")[2].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_unknown_engine_and_stray_scheduler_are_refused():
+    with pytest.raises(InputError, match="no such engine"), open_engine("slurm", jobs=1):
+        pass
+    with (
+        pytest.raises(InputError, match="needs --engine dask"),
+        open_engine("local", jobs=1, scheduler="tcp://x:1"),
+    ):
+        pass
+
+
+@pytest.mark.slow
+def test_dask_gives_the_same():
+    pytest.importorskip("distributed")
+    with open_engine("dask", jobs=2) as engine:
+        assert list(engine.map(square, range(10))) == EXPECTED
+        with pytest.raises(InputError, match="three: too many"):
+            list(engine.map(fail_at_three, range(10)))

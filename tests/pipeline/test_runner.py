@@ -1,0 +1,271 @@
+"""Stages are run when needed, published whole, skipped when done; nothing made is lost."""
+
+import errno
+import json
+import multiprocessing
+import os
+import signal
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from align.errors import InputError, WorkError
+from pipeline import runner
+from pipeline.config import Config
+from pipeline.engine import Serial
+from pipeline.runner import Settings, closure, plan
+from pipeline.stage import Stage
+
+calls: list[str] = []
+
+
+def first(context, *, words: str = "a b"):
+    """Write words."""
+    calls.append("first")
+    (context.folder / "words.txt").write_text(words + context.option("corpus.source"), encoding="utf-8")
+    context.note("count", len(words.split()))
+
+
+def second(context, *, times: int = 2):
+    """Repeat the words."""
+    calls.append("second")
+    text = (context.inputs["first"] / "words.txt").read_text(encoding="utf-8")
+    (context.folder / "out.txt").write_text(text * times + str(context.seed), encoding="utf-8")
+    context.result(f"words {len(text)}")
+
+
+def aside(context):
+    """Need nothing."""
+    calls.append("aside")
+
+
+def slow(context):
+    """Write a first half, wait, and write the rest."""
+    begun = context.folder / "begun"
+    resumed = begun.exists()
+    begun.write_text("half", encoding="utf-8")
+    if os.environ.get("LIAISON_TEST_WAIT"):
+        time.sleep(60)
+    (context.folder / "out.txt").write_text("resumed" if resumed else "fresh", encoding="utf-8")
+
+
+STAGES = {
+    "first": Stage("first", first, uses=("corpus.source",)),
+    "second": Stage("second", second, needs=("first",), seeded=True),
+    "aside": Stage("aside", aside),
+    "slow": Stage("slow", slow),
+    "resumed": Stage("resumed", slow, resumable=True),
+}
+
+
+@pytest.fixture
+def settings(tmp_path):
+    calls.clear()
+    return Settings(workdir=tmp_path / "work", tmp_dir=None, jobs=1, memory=2**30, seed=0)
+
+
+def configuration(**changes):
+    values = {
+        "corpus": {"name": "tiny", "source": "en", "limit": None},
+        "first": {"words": "a b"},
+        "second": {"times": 2},
+        "aside": {},
+        "slow": {},
+        "resumed": {},
+    }
+    for key, value in changes.items():
+        section, name = key.split("__")
+        values[section][name] = value
+    return Config(Path("tiny.toml"), values, frozenset())
+
+
+def go(settings, names, config=None, stages=STAGES, forced=()):
+    config = config or configuration()
+    calls.clear()
+    steps = plan(config, closure(names, stages), stages, settings, forced=frozenset(forced))
+    outcome = runner.run(steps, config, settings, Serial())
+    return steps, outcome
+
+
+def latest(settings, stage):
+    return settings.workdir / "tiny" / "latest" / stage
+
+
+def test_a_stage_runs_what_it_needs_and_nothing_else(settings):
+    _, outcome = go(settings, ["second"])
+    assert calls == outcome.ran == ["first", "second"]
+    assert (latest(settings, "second") / "out.txt").read_text(encoding="utf-8") == "a bena ben0"
+
+
+def test_done_stages_are_skipped_and_their_results_told_again(settings, capsys):
+    go(settings, ["second"])
+    capsys.readouterr()
+    _, outcome = go(settings, ["second"])
+    assert calls == []
+    assert outcome.skipped == ["first", "second"]
+    shown = capsys.readouterr()
+    assert shown.out == "words 5\n"
+    assert "second: skipped, done (options, inputs and code unchanged)" in shown.err
+
+
+def test_an_option_makes_its_stage_and_what_follows_stale_with_the_reason(settings):
+    go(settings, ["second", "aside"])
+    steps, _ = go(settings, ["second", "aside"], configuration(first__words="c"))
+    assert calls == ["first", "second"]
+    reasons = {step.stage.name: (step.state, step.reason) for step in steps}
+    assert reasons["first"] == ("stale", "first.words was 'a b', is 'c'")
+    assert reasons["second"] == ("stale", "first changed")
+    assert reasons["aside"][0] == "done"
+
+
+def test_used_keys_of_other_sections_count_and_unused_do_not(settings):
+    go(settings, ["first"])
+    go(settings, ["first"], configuration(corpus__limit=5))
+    assert calls == []
+    go(settings, ["first"], configuration(corpus__source="de"))
+    assert calls == ["first"]
+
+
+def test_an_undeclared_key_cannot_be_read(settings):
+    def nosy(context):
+        """Read what was not declared."""
+        context.option("corpus.limit")
+
+    with pytest.raises(KeyError):
+        go(settings, ["first"], stages={"first": Stage("first", nosy)})
+
+
+def test_old_results_stay_and_serve_again(settings):
+    go(settings, ["second"])
+    go(settings, ["second"], configuration(second__times=3))
+    _, outcome = go(settings, ["second"])
+    assert outcome.skipped == ["first", "second"]
+    assert (latest(settings, "second") / "out.txt").read_text(encoding="utf-8") == "a bena ben0"
+
+
+def test_the_seed_counts_only_where_it_matters(settings):
+    go(settings, ["second"])
+    _, outcome = go(replace(settings, seed=7), ["second"])
+    assert outcome.ran == ["second"]
+
+
+def test_forced_stages_are_made_again(settings):
+    go(settings, ["second"])
+    _, outcome = go(settings, ["second"], forced=["second"])
+    assert outcome.ran == ["second"]
+    assert outcome.skipped == ["first"]
+    assert not list((settings.workdir / "tiny" / "second").glob("*.replaced"))
+
+
+def test_a_users_file_is_part_of_the_fingerprint(settings, tmp_path):
+    file = tmp_path / "user.txt"
+    file.write_text("one", encoding="utf-8")
+    stages = {"aside": Stage("aside", aside, files=lambda config: [file])}
+    go(settings, ["aside"], stages=stages)
+    go(settings, ["aside"], stages=stages)
+    assert calls == []
+    file.write_text("three", encoding="utf-8")
+    steps, _ = go(settings, ["aside"], stages=stages)
+    assert calls == ["aside"]
+    assert steps[0].reason == f"contents changed: {file}"
+
+
+def test_manifests_say_what_a_result_was_made_from(settings):
+    go(settings, ["second"])
+    manifest = json.loads((latest(settings, "first") / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest["ingredients"]["options"] == {"first.words": "a b", "corpus.source": "en"}
+    assert manifest["notes"] == {"count": 2}
+    assert manifest["seconds"] >= 0
+    assert manifest["peak_memory"] > 2**20
+    assert manifest["versions"]["python"]
+
+
+def test_a_plan_touches_nothing(settings):
+    plan(configuration(), closure(["second"], STAGES), STAGES, settings, remember=False)
+    assert not settings.workdir.exists()
+
+
+def test_a_failed_stage_publishes_nothing_and_keeps_what_was_done(settings):
+    def fail(context):
+        """Fail half-way."""
+        (context.folder / "half.txt").write_text("half", encoding="utf-8")
+        raise InputError("file.en:3: odd; mend it")
+
+    stages = {**STAGES, "second": Stage("second", fail, needs=("first",))}
+    with pytest.raises(InputError, match="file.en:3: odd"):
+        go(settings, ["second"], stages=stages)
+    assert not latest(settings, "second").exists()
+    assert latest(settings, "first").exists()
+    _, outcome = go(settings, ["second"])
+    assert outcome.skipped == ["first"]
+    assert not list((settings.workdir / "tiny" / "second").glob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("error", "told"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "/big"), "the disk is full at /big.*--tmp-dir"),
+        (MemoryError(), "out of memory.*--memory"),
+    ],
+)
+def test_a_full_disk_or_memory_is_told_in_one_line(settings, error, told):
+    def fail(context):
+        """Fail."""
+        raise error
+
+    with pytest.raises(WorkError, match=told):
+        go(settings, ["aside"], stages={"aside": Stage("aside", fail)})
+
+
+def test_a_second_run_on_the_same_folder_is_refused(settings):
+    (settings.workdir / "tiny").mkdir(parents=True)
+    with (
+        runner._locked(settings.workdir / "tiny"),
+        pytest.raises(WorkError, match="another run is at work there.*--workdir"),
+    ):
+        go(settings, ["first"])
+
+
+def _run_stage(name, settings):
+    config = configuration()
+    steps = plan(config, [name], STAGES, settings)
+    runner.run(steps, config, settings, Serial())
+
+
+@pytest.mark.parametrize(("name", "content"), [("slow", "fresh"), ("resumed", "resumed")])
+def test_a_killed_stage_is_made_again_or_goes_on(settings, monkeypatch, name, content):
+    monkeypatch.setenv("LIAISON_TEST_WAIT", "1")
+    run = multiprocessing.get_context("fork").Process(target=_run_stage, args=(name, settings))
+    run.start()
+    folder = settings.workdir / "tiny" / name
+    deadline = time.monotonic() + 30
+    while not list(folder.glob("*.partial/begun")):
+        assert time.monotonic() < deadline
+        time.sleep(0.01)
+    os.kill(run.pid, signal.SIGKILL)
+    run.join()
+    assert not latest(settings, name).exists()
+    monkeypatch.delenv("LIAISON_TEST_WAIT")
+    steps, _ = go(settings, [name])
+    assert steps[0].reason == "never made to the end"
+    assert (latest(settings, name) / "out.txt").read_text(encoding="utf-8") == content
+    assert not list(folder.glob("*.partial"))
+
+
+def test_forcing_a_resumable_stage_begins_afresh(settings):
+    go(settings, ["resumed"])
+    left = latest(settings, "resumed").resolve()
+    partial = left.with_name(left.name + ".partial")
+    partial.mkdir()
+    (partial / "begun").write_text("half", encoding="utf-8")
+    go(settings, ["resumed"], forced=["resumed"])
+    assert (latest(settings, "resumed") / "out.txt").read_text(encoding="utf-8") == "fresh"
+
+
+def test_the_log_keeps_every_line(settings):
+    go(replace(settings, quiet=True), ["first"])
+    log = (settings.workdir / "tiny" / "log.txt").read_text(encoding="utf-8")
+    assert "first: running (never made)" in log
+    assert "first: done in" in log

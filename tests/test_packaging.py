@@ -1,0 +1,63 @@
+"""pyproject.toml and environment.yml list the same packages; versions and licence are stated once."""
+
+import re
+import tomllib
+from pathlib import Path
+
+import align
+
+ROOT = Path(__file__).resolve().parent.parent
+CONDA_NAMES = {"fasttext-community": "fasttext", "matplotlib": "matplotlib-base"}
+BOUNDS_DIFFER = {"fasttext"}  # conda-forge packages the original, with its own versions
+
+
+def project():
+    return tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+
+
+def from_pyproject():
+    extras = project()["optional-dependencies"]
+    found = {}
+    for line in [*project()["dependencies"], *extras["cluster"], *extras["test"]]:
+        name, bound = re.fullmatch(r"([A-Za-z0-9-]+(?:\[\w+\])?)(.*)", line).groups()
+        for each in ("dask", "distributed") if name == "dask[distributed]" else (name,):
+            found[CONDA_NAMES.get(each, each)] = bound
+    return found
+
+
+def from_environment():
+    text = (ROOT / "environment.yml").read_text(encoding="utf-8")
+    found = {}
+    for line in re.findall(r"^  - (\S.*)$", text.partition("dependencies:")[2], re.M):
+        name, _, bound = line.partition(" ")
+        found[name] = bound
+    return found
+
+
+def test_conda_and_pip_install_the_same():
+    pip, conda = from_pyproject(), from_environment()
+    assert conda.pop("python") == project()["requires-python"]
+    conda.pop("pip")
+    assert set(pip) == set(conda)
+    for name, bound in pip.items():
+        if name not in BOUNDS_DIFFER:
+            assert conda[name] == bound, name
+
+
+def test_every_dependency_is_explained():
+    text = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    for line in project()["dependencies"]:
+        name = re.match(r"[a-z0-9-]+", line).group()
+        assert re.search(rf"^\| {re.escape(name)} \|", text, re.M), (
+            f"docs/dependencies.md does not explain {name}"
+        )
+
+
+def test_one_version():
+    assert project()["version"] == align.__version__
+    assert f"## {align.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+
+
+def test_licence():
+    assert project()["license"] == "Apache-2.0"
+    assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
