@@ -10,7 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO, cast
+from typing import Any, BinaryIO, TextIO, cast
 from xml.sax.saxutils import escape, quoteattr
 
 from lxml import etree
@@ -136,7 +136,8 @@ def _units(path: str | Path | BinaryIO) -> Iterator[etree._Element]:
 
 def _is_tmx(element: etree._Element, path: str | Path | BinaryIO) -> bool:
     """Tell whether the element is the root of a TMX document; refuse a document that declares entities."""
-    document = element.getroottree().docinfo.internalDTD
+    # The stubs do not know ``DTD.entities``.
+    document: Any = element.getroottree().docinfo.internalDTD
     if document is not None and document.entities():
         raise InputError(f"{path}: declares XML entities, which are not expanded here; remove them")
     return etree.QName(element).localname == "tmx"
