@@ -23,6 +23,7 @@ __all__ = [
     "KINDS",
     "LINE_LIMIT",
     "Row",
+    "check_encoding",
     "open_bitext",
     "open_text",
     "read_files",
@@ -128,7 +129,7 @@ def read_files(
         If the files have different numbers of lines (said after the last row, with both counts and the
         place from which the lengths of the sentences no longer agree), or most rows are bad.
     """
-    _check_encoding(encoding)
+    check_encoding(encoding)
     if str(source) == str(target):
         raise InputError(f"{source}: given as source and as target; give two files")
     return _read_files(source, target, encoding, limit)
@@ -149,7 +150,7 @@ def read_joint(path: Source, *, encoding: str = "utf-8", limit: int | None = Non
             return f"{len(bars)} separators ' ||| ' instead of one"
         return line[: max(0, bars[0].start() - 1)], line[bars[0].end() + 1 :]
 
-    _check_encoding(encoding)
+    check_encoding(encoding)
     return _read_split(path, "joint", encoding, split, limit)
 
 
@@ -168,12 +169,18 @@ def read_tsv(path: Source, *, encoding: str = "utf-8", limit: int | None = None)
             return f"{len(fields)} field(s) instead of 2 with a TAB between"
         return fields[0], fields[1]
 
-    _check_encoding(encoding)
+    check_encoding(encoding)
     return _read_split(path, "tsv", encoding, split, limit)
 
 
-def _check_encoding(encoding: str) -> None:
-    """Refuse what Python does not know, and encodings whose line feed is not the single byte 0x0A."""
+def check_encoding(encoding: str) -> None:
+    """Refuse what Python does not know, and encodings whose line feed is not the single byte 0x0A.
+
+    Raises
+    ------
+    InputError
+        If text in the encoding cannot be read here.
+    """
     try:
         plain = "\n".encode(encoding) == b"\n"
     except LookupError:
