@@ -72,7 +72,7 @@ def load(path: Path, overrides: Sequence[str], schema: Schema) -> Config:
     try:
         written = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(f"{path}: {_one_line(str(error))}; mend the TOML") from None
+        raise _toml_error(path, " ".join(str(error).split())) from None
     sections = {section: options_of(function) for section, function in schema.items()}
     values: dict[str, dict[str, Any]] = {section: {} for section in sections}
     for section, entries in written.items():
@@ -177,5 +177,8 @@ def _line(path: Path, text: str, section: str, key: str | None) -> str:
     return str(path)
 
 
-def _one_line(text: str) -> str:
-    return " ".join(text.split())
+def _toml_error(path: Path, text: str) -> InputError:
+    told = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", text)
+    if told is None:
+        return InputError(f"{path}: {text}; mend the TOML")
+    return InputError(f"{path}:{told.group(2)}: {told.group(1)}; mend the TOML")

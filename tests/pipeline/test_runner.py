@@ -129,7 +129,7 @@ def test_used_keys_of_other_sections_count_and_unused_do_not(settings):
 
 
 def test_an_undeclared_key_cannot_be_read(settings):
-    def nosy(context):
+    def nosy(context, *, words: str = ""):
         """Read what was not declared."""
         context.option("corpus.limit")
 
@@ -188,7 +188,7 @@ def test_a_plan_touches_nothing(settings):
 
 
 def test_a_failed_stage_publishes_nothing_and_keeps_what_was_done(settings):
-    def fail(context):
+    def fail(context, *, times: int = 2):
         """Fail half-way."""
         (context.folder / "half.txt").write_text("half", encoding="utf-8")
         raise InputError("file.en:3: odd; mend it")
