@@ -17,7 +17,7 @@ from typing import BinaryIO, NamedTuple
 
 from align.errors import InputError
 from align.shift import LengthTrace
-from align.streams import open_text
+from align.streams import name_of, open_text
 
 __all__ = [
     "KINDS",
@@ -203,7 +203,9 @@ class _Lines:
         Lines given so far.
     """
 
-    def __init__(self, stream: io.BufferedReader) -> None:
+    def __init__(self, stream: io.BufferedReader, where: str) -> None:
+        if stream.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff"):
+            raise InputError(f"{where}: UTF-16 text cannot be cut into lines; convert it to UTF-8 first")
         self._stream = stream
         self._next = 0
         self.start = 0
@@ -246,7 +248,7 @@ class _Lines:
 def _read_files(source: Source, target: Source, encoding: str, limit: int | None) -> Iterator[Row]:
     trace = LengthTrace()
     with open_text(source) as source_stream, open_text(target) as target_stream:
-        sides = _Lines(source_stream), _Lines(target_stream)
+        sides = _Lines(source_stream, name_of(source)), _Lines(target_stream, name_of(target))
 
         def rows() -> Iterator[tuple[Row, bytes]]:
             # Limit first: zip must not take a line from the source and then find the limit reached.
@@ -254,7 +256,7 @@ def _read_files(source: Source, target: Source, encoding: str, limit: int | None
                 trace.add(len(one or b""), len(other or b""))
                 yield _row_of_files(one, other, sides, encoding), one or b""
 
-        yield from _checked(rows(), "files", str(source))
+        yield from _checked(rows(), "files", name_of(source))
         counts = sides[0].count_all(), sides[1].count_all()
     if counts[0] != counts[1]:
         place = trace.suspicion(counts[0] - counts[1])
@@ -266,7 +268,9 @@ def _read_files(source: Source, target: Source, encoding: str, limit: int | None
             advice = f"the first {limit} pairs seem parallel: look after them for a missing or extra line"
         else:
             advice = "no place stands out: compare the ends of the files"
-        raise InputError(f"{source}: {counts[0]} lines, but {target} has {counts[1]}; {advice}")
+        raise InputError(
+            f"{name_of(source)}: {counts[0]} lines, but {name_of(target)} has {counts[1]}; {advice}"
+        )
 
 
 def _row_of_files(one: bytes | None, other: bytes | None, sides: tuple[_Lines, _Lines], encoding: str) -> Row:
@@ -281,7 +285,7 @@ def _row_of_files(one: bytes | None, other: bytes | None, sides: tuple[_Lines, _
 
 def _read_split(path: Source, kind: str, encoding: str, split: Split, limit: int | None) -> Iterator[Row]:
     with open_text(path) as stream:
-        lines = _Lines(stream)
+        lines = _Lines(stream, name_of(path))
 
         def rows() -> Iterator[tuple[Row, bytes]]:
             for number, line in enumerate(islice(lines, limit)):
@@ -292,7 +296,7 @@ def _read_split(path: Source, kind: str, encoding: str, split: Split, limit: int
                 else:
                     yield Row(number, *fields), line or b""
 
-        yield from _checked(rows(), kind, str(path))
+        yield from _checked(rows(), kind, name_of(path))
 
 
 def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str | None, str]:
@@ -337,8 +341,6 @@ def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str) -> Iterat
 
 def _hint(kind: str, row: Row, line: bytes) -> str:
     """Say what the input may be instead, from its first bad line."""
-    if line.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "this looks like UTF-16: convert it to UTF-8 first"
     if row.problem == "encoding":
         return "set the encoding of the text (corpus.encoding), e.g. latin-1"
     if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):

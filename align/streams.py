@@ -1,4 +1,4 @@
-"""Byte streams of text files: plain, or packed with gzip, xz, zstd or bzip2, told by their first bytes.
+"""Byte streams of text files: plain, or packed with gzip, xz or zstd, told by their first bytes.
 
 A name says nothing here: ``corpus.gz`` may be plain and ``corpus.txt`` packed. Packed data are unpacked
 as they are read, a small piece at a time, so that a file that unpacks to terabytes costs no memory. Data
@@ -7,7 +7,6 @@ that are cut off, damaged, or followed by something else are an error, never a s
 
 from __future__ import annotations
 
-import bz2
 import contextlib
 import io
 import lzma
@@ -22,9 +21,10 @@ import zstandard
 
 from align.errors import InputError
 
-# Packed bytes handed to a decoder at once. The densest packing (zstd, runs of one byte) makes 128 KiB of
-# 4 bytes, so that one step yields at most 32 MiB.
-STEP = 1024
+# Packed bytes handed to a decoder at once: at most MOST, and LEAST again where they unpack to more than
+# RATIO times as much. The densest packing (zstd, runs of one byte) makes 128 KiB of 4 bytes, so that one
+# step yields at most 32 MiB.
+LEAST, MOST, RATIO = 64, 1024, 64
 
 # A decoder may ask for this much memory (a window of xz or zstd), no more.
 WINDOW = 1 << 28
@@ -34,7 +34,7 @@ TAR_MARK = slice(257, 262)
 
 
 class Decoder(Protocol):
-    """What the decompressors of the four packings have in common."""
+    """What the decompressors of the packings have in common."""
 
     @property
     def eof(self) -> bool:
@@ -57,7 +57,6 @@ PACKINGS: tuple[tuple[str, re.Pattern[bytes], Callable[[], Any]], ...] = (
         re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"),
         lambda: zstandard.ZstdDecompressor(max_window_size=WINDOW).decompressobj(),
     ),
-    ("bzip2", re.compile(rb"BZh[1-9]1AY"), bz2.BZ2Decompressor),
 )
 
 
@@ -83,11 +82,12 @@ def open_text(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
     """
     with contextlib.ExitStack() as stack:
         if isinstance(path, (str, Path)) and str(path) != "-":
-            file, where = stack.enter_context(open_file(path)), str(path)
+            file = stack.enter_context(open_file(path))
         elif isinstance(path, (str, Path)):
-            file, where = sys.stdin.buffer, "<stdin>"
+            file = sys.stdin.buffer
         else:
-            file, where = path, str(getattr(path, "name", "<stream>"))
+            file = path
+        where = name_of(path)
         head, pending = _head(file)
         if head.startswith(b"PK\x03\x04"):
             raise InputError(f"{where}: a zip archive, not a text; unpack it, or give it as corpus.url")
@@ -97,6 +97,13 @@ def open_text(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
         if stream.peek(512)[TAR_MARK] == b"ustar":
             raise InputError(f"{where}: a tar archive, not a text; unpack it, or give it as corpus.url")
         yield stream
+
+
+def name_of(path: str | Path | BinaryIO) -> str:
+    """Return what to call a file, the standard input or a stream in a message."""
+    if not isinstance(path, (str, Path)):
+        return str(getattr(path, "name", "<stream>"))
+    return "<stdin>" if str(path) == "-" else str(path)
 
 
 def open_file(path: str | Path) -> BinaryIO:
@@ -133,6 +140,9 @@ class _Unpacked(io.RawIOBase):
         self._pending = pending  # packed bytes read but not yet decoded
         self._ready = memoryview(b"")  # unpacked bytes not yet handed out
         self._decoder: Decoder | None = self._new_decoder() if packing else None
+        self._step = LEAST
+        if packing:
+            self._ready = memoryview(self._beginning(512))
 
     def readable(self) -> bool:
         return True
@@ -147,6 +157,13 @@ class _Unpacked(io.RawIOBase):
         buffer[:size] = self._ready[:size]
         self._ready = self._ready[size:]
         return size
+
+    def _beginning(self, size: int) -> bytes:
+        """Return at least ``size`` unpacked bytes, fewer only where there are no more."""
+        start = b""
+        while len(start) < size and (piece := self._next_piece()) is not None:
+            start += piece
+        return start
 
     def _new_decoder(self) -> Decoder:
         return cast(Decoder, next(make for name, _, make in PACKINGS if name == self._packing)())
@@ -170,15 +187,17 @@ class _Unpacked(io.RawIOBase):
             self._pending = self._decoder.unused_data + self._pending
             self._decoder = self._follower()
             return b""
-        piece = self._packed(STEP)
+        piece = self._packed(self._step)
         if not piece:
             raise InputError(f"{self._where}: the {self._packing} data are cut off; get the file again")
         try:
-            return self._decoder.decompress(piece)
-        except (zlib.error, lzma.LZMAError, zstandard.ZstdError, OSError, EOFError) as error:
+            unpacked = self._decoder.decompress(piece)
+        except (zlib.error, lzma.LZMAError, zstandard.ZstdError, EOFError) as error:
             raise InputError(
-                f"{self._where}: the {self._packing} data are damaged ({error}); get the file again"
+                f"{self._where}: the {self._packing} data cannot be unpacked ({error}); get the file again"
             ) from None
+        self._step = min(MOST, 2 * self._step) if len(unpacked) < RATIO * len(piece) else LEAST
+        return unpacked
 
     def _follower(self) -> Decoder | None:
         """Return the decoder of the next stream in the file, None where only zero padding is left."""

@@ -7,7 +7,6 @@ and memory stays bounded whatever the file holds.
 from __future__ import annotations
 
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
@@ -17,7 +16,7 @@ from lxml import etree
 
 from align.bitext import Row
 from align.errors import InputError
-from align.streams import open_text
+from align.streams import name_of, open_text
 
 # A unit larger than this many bytes of XML is no sentence pair: reading stops.
 UNIT_LIMIT = 1 << 24
@@ -55,11 +54,11 @@ def read_tmx(path: str | Path | BinaryIO, source_language: str, target_language:
         `UNIT_LIMIT` bytes, or no unit has both languages.
     """
     wanted = source_language, target_language
-    seen: Counter[str] = Counter()
+    seen: set[str] = set()
     number, usable = -1, 0
     for number, unit in enumerate(_units(path)):
         texts = _texts(unit)
-        seen.update({language for language, _ in texts})
+        seen.update(language for language, _ in texts)
         pair = [_choose(texts, language) for language in wanted]
         missing = [language for language, text in zip(wanted, pair, strict=True) if text is None]
         if missing:
@@ -68,10 +67,10 @@ def read_tmx(path: str | Path | BinaryIO, source_language: str, target_language:
             usable += 1
             yield Row(number, pair[0] or "", pair[1] or "")
     if number >= 0 and not usable:
-        found = ", ".join(language for language, _ in seen.most_common(10)) or "none"
+        found = ", ".join(sorted(seen)[:10]) or "none"
         raise InputError(
-            f"{path}: no unit has both {source_language} and {target_language} (languages found: {found}); "
-            "correct corpus.source and corpus.target"
+            f"{name_of(path)}: no unit has both {source_language} and {target_language} "
+            f"(languages found: {found}); correct corpus.source and corpus.target"
         )
 
 
@@ -108,15 +107,7 @@ def _units(path: str | Path | BinaryIO) -> Iterator[etree._Element]:
         since, is_tmx = 0, False
         while True:
             piece = stream.read1(1 << 16)
-            try:
-                if piece:
-                    parser.feed(piece)
-                else:
-                    parser.close()
-            except etree.XMLSyntaxError as error:
-                raise InputError(
-                    f"{path}:{error.lineno or 1}: malformed XML ({error.msg}); correct that place"
-                ) from None
+            _feed(parser, piece, path)
             since += len(piece)
             for event, found in parser.read_events():
                 element = cast(etree._Element, found)
@@ -127,11 +118,28 @@ def _units(path: str | Path | BinaryIO) -> Iterator[etree._Element]:
                     _forget(element)
                     since = 0
             if not piece and not is_tmx:
-                raise InputError(f"{path}: no <tmx> element in it; is this a TMX file?")
+                raise InputError(f"{name_of(path)}: no <tmx> element in it; is this a TMX file?")
             if not piece:
                 return
             if since > UNIT_LIMIT:
-                raise InputError(f"{path}: no end of a unit within {UNIT_LIMIT} bytes; is this a TMX file?")
+                raise InputError(
+                    f"{name_of(path)}: no end of a unit within {UNIT_LIMIT} bytes; is this a TMX file?"
+                )
+
+
+def _feed(parser: etree.XMLPullParser, piece: bytes, path: str | Path | BinaryIO) -> None:
+    """Give the parser its next piece, the empty one at the end; every error of the text is raised."""
+    try:
+        if piece:
+            parser.feed(piece)
+        else:
+            parser.close()
+        errors = parser.feed_error_log.filter_from_errors()
+        line, message = (errors[0].line, errors[0].message) if len(errors) else (0, "")
+    except etree.XMLSyntaxError as error:
+        line, message = error.lineno or 1, str(error.msg)
+    if message:
+        raise InputError(f"{name_of(path)}:{line}: malformed XML ({message}); correct that place")
 
 
 def _is_tmx(element: etree._Element, path: str | Path | BinaryIO) -> bool:
@@ -139,7 +147,7 @@ def _is_tmx(element: etree._Element, path: str | Path | BinaryIO) -> bool:
     # The stubs do not know ``DTD.entities``.
     document: Any = element.getroottree().docinfo.internalDTD
     if document is not None and document.entities():
-        raise InputError(f"{path}: declares XML entities, which are not expanded here; remove them")
+        raise InputError(f"{name_of(path)}: declares XML entities, which are not expanded here; remove them")
     return etree.QName(element).localname == "tmx"
 
 

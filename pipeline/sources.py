@@ -98,7 +98,7 @@ def corpus_options(
     """Check the section [corpus]: the text to align.
 
     Of `files`, `url`, `tsv`, `tmx` and `joint` at most one is set; with none of them the corpus is Europarl
-    in the two languages. Each file may be packed with gzip, xz, zstd or bzip2, whatever its name.
+    in the two languages. Each file may be packed with gzip, xz or zstd, whatever its name.
 
     Parameters
     ----------
