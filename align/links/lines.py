@@ -1,0 +1,39 @@
+"""Numbered lines of a text file of links: only a line feed ends a line, the text is UTF-8."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from align.errors import InputError
+
+# No pair has so many links; a longer line is not held in memory.
+LONGEST = 1 << 24
+
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+
+def numbered_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
+    """Yield (1-based number, text) of each line, without its end.
+
+    A carriage return before the line end and a byte order mark at the start go.
+
+    Raises
+    ------
+    InputError
+        If a line is not UTF-8, or longer than `LONGEST` bytes.
+    """
+    number = 0
+    while line := stream.readline(LONGEST + 1):
+        number += 1
+        if len(line) > LONGEST:
+            raise InputError(f"{name}:{number}: a line of over {LONGEST} bytes; is this a file of links?")
+        if number == 1:
+            line = line.removeprefix(_BYTE_ORDER_MARK)
+        try:
+            yield number, line.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8")
+        except UnicodeDecodeError as error:
+            raise InputError(
+                f"{name}:{number}: byte 0x{line[error.start]:02x} at offset {error.start} is not UTF-8;"
+                " convert the file to UTF-8"
+            ) from None

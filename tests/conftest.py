@@ -1,0 +1,34 @@
+"""Fixtures for all tests."""
+
+import os
+from pathlib import Path
+
+import pytest
+from hypothesis import settings
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# The same examples every time, and no limit on the time of one: other processes may take the machine.
+settings.register_profile("liaison", deadline=None, derandomize=True, max_examples=50)
+settings.load_profile("liaison")
+
+
+@pytest.fixture
+def real_data():
+    """Return a function that gives the path of a measuring file, or skips the test naming it."""
+    folder = Path(os.environ.get("LIAISON_DATA") or ROOT.parent / "shared" / "data")
+
+    def find(name):
+        path = folder / name
+        if not path.exists():
+            pytest.skip(f"no {path} (LIAISON_DATA names the folder of the measuring data)")
+        return path
+
+    return find
+
+
+def pytest_collection_modifyitems(items):
+    """Mark the tests that ask for the measuring data."""
+    for item in items:
+        if "real_data" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.real_data)
