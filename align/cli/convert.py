@@ -1,0 +1,148 @@
+"""Turn links from one format into another.
+
+Pharaoh links count from 0 unless the file tells otherwise or --from-base does; what the other format
+cannot hold (possible links, scores, tokens) is counted on stderr. tmx needs the tokens of both sides.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from itertools import chain, repeat
+
+from align.cli.terminal import only_one_stdin, open_input, open_output, say
+from align.errors import InputError
+from align.links import FORMATS, AlignedPair, Base, Format, check_bounds, find_format, read, read_text
+from align.links import rebased as counted_from_0
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    writable = [name for name, format in FORMATS.items() if format.write]
+    parser.add_argument(
+        "--from", dest="old", required=True, choices=list(FORMATS), help="format of the input"
+    )
+    parser.add_argument("--to", dest="new", required=True, choices=writable, help="format of the output")
+    parser.add_argument("-i", "--input", default="-", metavar="FILE", help="default: -, the standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
+    parser.add_argument("--source", metavar="FILE", help="source tokens, one sentence a line, spaces between")
+    parser.add_argument("--target", metavar="FILE", help="target tokens")
+    parser.add_argument(
+        "--from-base", type=int, choices=(0, 1), help="what the indices of the input count from"
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Convert pair by pair."""
+    only_one_stdin([args.input, args.source, args.target])
+    if (args.source is None) != (args.target is None):
+        raise InputError("--source and --target go together; give both or neither")
+    old, new = find_format(args.old), find_format(args.new, writable=True)
+    unknown_base = args.from_base is None and old.base is None
+    with ExitStack() as stack:
+        stream, name = stack.enter_context(open_input(args.input))
+        base = 0 if unknown_base else args.from_base
+        pairs: Iterable[AlignedPair] = read(stream, format=args.old, name=name, base=base, on_note=say)
+        if args.source is not None:
+            texts = [stack.enter_context(open_input(path)) for path in (args.source, args.target)]
+            pairs = _with_text(pairs, [read_text(*text) for text in texts], name, args, old)
+        if unknown_base:
+            pairs = counted_from_0(pairs, name=name, on_base=lambda found: _say_base(name, found))
+        losses = _Losses(new)
+        pairs = losses.watch(_inside(pairs, name))
+        assert new.write is not None
+        out = stack.enter_context(open_output(args.output))
+        out.writelines(f"{line}\n" for line in new.write(pairs))
+    losses.tell()
+    return 0
+
+
+def _say_base(name: str, found: Base) -> None:
+    """Say on stderr what the input counts from, where that is not the rule."""
+    if found.base == 1:
+        say(f"{name} counts from 1 ({found.reason}); --from-base 0 if not")
+    elif found.base is None:
+        say(f"{name} is taken to count from 0 ({found.reason}); --from-base 1 if not")
+
+
+def _with_text(
+    pairs: Iterable[AlignedPair],
+    texts: list[Iterator[list[str]]],
+    name: str,
+    args: argparse.Namespace,
+    format: Format,
+) -> Iterator[AlignedPair]:
+    """Yield the pairs with the tokens of two files; all three must have the same number of lines."""
+    counts = [0, 0, 0]
+    rows = iter(pairs) if format.every_pair else chain(pairs, repeat(AlignedPair([])))
+    sides = [_counted(texts[0], counts, 0), _counted(texts[1], counts, 1)]
+    for source, target in zip(*sides, strict=False):
+        pair = next(rows, None)
+        if pair is None:
+            break
+        counts[2] += 1
+        for own, given in ((pair.source, source), (pair.target, target)):
+            if own is not None and len(own) != len(given):
+                raise InputError(
+                    f"{name}:{pair.line}: {len(own)} tokens, but {len(given)} in the text given; give the"
+                    " text that was aligned"
+                )
+        yield pair._replace(source=source, target=target)
+    for side in sides:
+        for _ in side:
+            pass
+    if format.every_pair:
+        counts[2] += sum(1 for _ in rows)
+    if len(set(counts)) > 1:
+        raise InputError(
+            f"{name} has {counts[2]} pairs, {args.source} {counts[0]} lines, {args.target} {counts[1]} lines;"
+            " give the text that was aligned"
+        )
+
+
+def _counted(rows: Iterable[list[str]], counts: list[int], place: int) -> Iterator[list[str]]:
+    """Yield the rows and keep their number in ``counts[place]``."""
+    for row in rows:
+        counts[place] += 1
+        yield row
+
+
+def _inside(pairs: Iterable[AlignedPair], name: str) -> Iterator[AlignedPair]:
+    """Yield the pairs; a link beyond the end of a sentence is an error, never written on."""
+    for pair in pairs:
+        if pair.source is not None and pair.target is not None:
+            where = f"{name}:{pair.line}"
+            check_bounds(pair.links, pair.source, pair.target, where=where, reverse="swap the two texts")
+        yield pair
+
+
+class _Losses:
+    """Counts what passes by and cannot be held by a format."""
+
+    def __init__(self, format: Format) -> None:
+        self._format = format
+        self._possible = self._scores = self._texts = self._pairs = self._last = 0
+
+    def watch(self, pairs: Iterable[AlignedPair]) -> Iterator[AlignedPair]:
+        """Yield the pairs."""
+        for pair in pairs:
+            self._pairs += 1
+            if pair.links:
+                self._last = self._pairs
+            self._possible += sum(not link.sure for link in pair.links)
+            self._scores += sum(link.score is not None for link in pair.links)
+            self._texts += pair.source is not None
+            yield pair
+
+    def tell(self) -> None:
+        """Say on stderr what was lost, each kind once."""
+        name, format = self._format.name, self._format
+        if self._possible and not format.possible:
+            say(f"{name} holds sure links only: {self._possible} possible links are written as such")
+        if self._scores and not format.scores:
+            say(f"{name} does not hold scores: those of {self._scores} links are dropped")
+        if self._texts and not format.text:
+            say(f"{name} does not hold tokens: the text of {self._texts} pairs is not written")
+        if self._pairs > self._last and not format.every_pair:
+            say(f"{name} holds no pairs without links: the last {self._pairs - self._last} leave no trace")

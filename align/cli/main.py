@@ -1,0 +1,134 @@
+"""The frame of the command line: finding the command, exit status, one-line errors."""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import os
+import sys
+import traceback
+from collections.abc import Sequence
+from types import ModuleType
+
+from align import __version__
+from align.cli.terminal import say, use_utf8
+from align.errors import InputError, LiaisonError, WorkError
+
+COMMANDS = {
+    "links": "align sentence pairs with a model",
+    "score": "compare links with gold links: AER, precision, recall, F1",
+    "explain": "say why a model links what it links in one pair",
+    "convert": "turn links from one format into another",
+    "combine": "put links of both directions together",
+    "lexicon": "write word pairs with counts and probabilities",
+    "models": "list models, or tell about one",
+    "serve": "show the explorer in a browser",
+}
+
+PROGRAM = "python -m align"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command and return the exit status: 0 done, 1 the work failed, 2 wrong usage or input.
+
+    Parameters
+    ----------
+    arguments : sequence of str, optional
+        The words after the program's name; those of this process where None.
+    """
+    use_utf8()
+    arguments = list(sys.argv[1:] if arguments is None else arguments)
+    try:
+        try:
+            return _run(arguments)
+        finally:
+            # Here, not at exit, where a failure could no longer be told.
+            sys.stdout.flush()
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if isinstance(error, OSError) and error.filename is None:
+            _give_up_stdout()
+        if isinstance(error, BrokenPipeError):
+            # Whoever read the output has gone, as `head` does: nothing to tell.
+            return 1
+        if "--debug" in arguments:
+            traceback.print_exc()
+        failure = _as_liaison_error(error)
+        say(f"error: {failure}")
+        return failure.exit_status
+
+
+def _give_up_stdout() -> None:
+    """Drop what the standard output would still hold where it cannot be written, lest it is tried at exit."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _run(arguments: list[str]) -> int:
+    """Parse the words and run their command."""
+    name = next((word for word in arguments if not word.startswith("-")), "")
+    # Only the command that is asked for is imported: the others would bring numba, pandas and nltk.
+    module = _load(name) if name in COMMANDS else None
+    args = _parser(name, module).parse_args(arguments)
+    assert module is not None
+    status = module.run(args)
+    return int(status)
+
+
+def _parser(name: str, module: ModuleType | None) -> argparse.ArgumentParser:
+    """Return the parser; only the command ``name`` has its options."""
+    debug = argparse.ArgumentParser(add_help=False)
+    debug.add_argument(
+        "--debug",
+        action="store_true",
+        default=argparse.SUPPRESS,
+        help="show where in the code an error arose",
+    )
+    parser = argparse.ArgumentParser(
+        prog=PROGRAM, description="Word alignment for bilingual text.", parents=[debug], allow_abbrev=False
+    )
+    parser.add_argument("--version", action="version", version=f"liaison {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+    for command, summary in COMMANDS.items():
+        described = command == name and module is not None
+        one = commands.add_parser(
+            command,
+            help=summary,
+            description=module.__doc__ if described and module else summary,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
+            parents=[debug],
+            allow_abbrev=False,
+        )
+        if described and module:
+            module.add_arguments(one)
+    return parser
+
+
+def _load(name: str) -> ModuleType:
+    """Import the module of a command."""
+    module = f"align.cli.{name}"
+    try:
+        return importlib.import_module(module)
+    except ModuleNotFoundError as error:
+        if error.name == module:
+            raise WorkError(
+                f"{name}: this installation does not have the command; install it again"
+            ) from error
+        raise WorkError(f"{name}: the package {error.name} is missing; pip install {error.name}") from error
+
+
+def _as_liaison_error(error: Exception) -> LiaisonError:
+    """Return the error a user is told of for any exception."""
+    if isinstance(error, LiaisonError):
+        return error
+    if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)):
+        return InputError(f"{error.filename or 'file'}: {error.strerror}; check the path")
+    if isinstance(error, OSError):
+        name = error.filename or "<stdout>"
+        return WorkError(f"{name}: {error.strerror or error}; free space or check the disk")
+    if isinstance(error, MemoryError):
+        return WorkError("out of memory; give it less at once, or a machine with more")
+    return WorkError(f"internal fault: {type(error).__name__}: {error}; run with --debug and report it")

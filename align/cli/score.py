@@ -1,0 +1,146 @@
+"""Compare links with gold links: AER, precision, recall and F1 with bootstrap intervals.
+
+Figures are of the corpus (sums over all pairs); --macro adds the means over pairs. Without --gold-base
+and --hyp-base the files tell whether they count from 0 or from 1, or the command refuses to guess.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from dataclasses import asdict
+from typing import Any
+
+from align import metrics
+from align.cli import sides
+from align.cli.terminal import only_one_stdin, say
+from align.links import FORMATS, Link, swapped
+
+# A hypothesis that matches so many times as many gold links when swapped is said to look swapped.
+_SWAPPED = 2
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--gold", required=True, metavar="FILE", help="gold links, - for stdin")
+    parser.add_argument("--hyp", required=True, metavar="FILE", help="links to be scored, - for stdin")
+    for name in ("gold", "hyp"):
+        parser.add_argument(
+            f"--{name}-format", choices=list(FORMATS), default="pharaoh", help="default: pharaoh"
+        )
+        parser.add_argument(f"--{name}-base", type=int, choices=(0, 1), help="what its indices count from")
+    parser.add_argument("--reverse", action="store_true", help="swap the sides of the hypothesis")
+    parser.add_argument(
+        "--allow-missing", action="store_true", help="count the pairs that the shorter file lacks as empty"
+    )
+    parser.add_argument("--source", metavar="FILE", help="source tokens, to check the indices against")
+    parser.add_argument("--target", metavar="FILE", help="target tokens")
+    parser.add_argument("--macro", action="store_true", help="add the means over sentence pairs")
+    parser.add_argument(
+        "--empty-precision",
+        choices=("n/a", "1"),
+        default="n/a",
+        help="the precision of no links at all (default: n/a, undefined)",
+    )
+    parser.add_argument(
+        "--samples", type=_positive, default=1000, metavar="N", help="of the bootstrap (1000)"
+    )
+    parser.add_argument("--seed", type=_natural, default=1, metavar="N", help="of the bootstrap (1)")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Score and print."""
+    only_one_stdin([args.gold, args.hyp, args.source, args.target])
+    tokens = sides.read_tokens(args.source, args.target)
+    common: dict[str, Any] = {"tokens": tokens, "allow_missing": args.allow_missing}
+    gold = sides.read_side(args.gold, format=args.gold_format, base=args.gold_base, **common)
+    hypothesis = sides.read_side(
+        args.hyp, format=args.hyp_format, base=args.hyp_base, reverse=args.reverse, **common
+    )
+    guessed = any(pair.links for pair in hypothesis.pairs)
+    bases = {"gold": sides.gold_base(gold, links_guessed=guessed)}
+    gold = sides.settle(gold, bases["gold"])
+    hypothesis = sides.with_text_of(hypothesis, gold)
+    bases["hyp"] = sides.hypothesis_base(hypothesis, [pair.links for pair in gold.pairs])
+    hint = "leave out --reverse" if args.reverse else "swap its sides with --reverse"
+    hypothesis = sides.settle(hypothesis, bases["hyp"], hint=hint)
+    gold_links, links = sides.evened(gold, hypothesis, allow_missing=args.allow_missing)
+    _warn_if_swapped(links, gold_links, reverse=args.reverse)
+    report = _figures(args, gold_links, links, bases)
+    print(json.dumps(_as_json(report), ensure_ascii=False, indent=1) if args.json else _as_text(report))
+    return 0
+
+
+def _warn_if_swapped(links: list[list[Link]], gold: list[list[Link]], *, reverse: bool) -> None:
+    """Say so where the hypothesis agrees much better with the gold when its sides are swapped."""
+    as_it_is = sides.matches(links, gold)
+    other_way = sides.matches([swapped(pair) for pair in links], gold)
+    if other_way > _SWAPPED * as_it_is:
+        advice = "without --reverse" if reverse else "with --reverse"
+        say(f"{other_way} links match the gold {advice}, only {as_it_is} as it is: are the sides swapped?")
+
+
+def _figures(
+    args: argparse.Namespace, gold: list[list[Link]], links: list[list[Link]], bases: dict[str, int]
+) -> dict[str, Any]:
+    """Return all there is to print, by name."""
+    counts = metrics.statistics(links, gold)
+    empty = 1.0 if args.empty_precision == "1" else None
+    score = metrics.score(counts, empty_precision=empty)
+    signature = metrics.signature(
+        score,
+        gold,
+        gold_format=args.gold_format,
+        gold_base=bases["gold"],
+        hyp_format=args.hyp_format,
+        hyp_base=bases["hyp"],
+        reverse=args.reverse,
+        average="micro",
+        empty_precision=args.empty_precision,
+        samples=args.samples,
+        seed=args.seed,
+    )
+    return {
+        "score": score,
+        "intervals": metrics.bootstrap(counts, samples=args.samples, seed=args.seed, empty_precision=empty),
+        "macro": metrics.macro(counts, empty_precision=empty) if args.macro else None,
+        "signature": signature,
+    }
+
+
+def _as_text(report: dict[str, Any]) -> str:
+    """Return the report as lines: the figures, their intervals, the means if asked for, the signature."""
+    intervals = report["intervals"]
+    lines = [
+        report["score"].line(),
+        f"interval {metrics.figures_text(intervals)}"
+        f" ({100 * intervals.level:g} % by bootstrap, {intervals.samples} samples, seed {intervals.seed})",
+    ]
+    if report["macro"] is not None:
+        lines.append(f"macro {metrics.figures_text(report['macro'])} (means over pairs where defined)")
+    return "\n".join([*lines, f"signature {metrics.signature_text(report['signature'])}"])
+
+
+def _as_json(report: dict[str, Any]) -> dict[str, Any]:
+    """Return the report with the figures at its top; undefined ones are null."""
+    parts = {name: asdict(report[name]) for name in ("intervals", "macro") if report[name] is not None}
+    return {
+        "line": report["score"].line(),
+        **asdict(report["score"]),
+        **parts,
+        "signature": report["signature"],
+    }
+
+
+def _positive(text: str) -> int:
+    number = _natural(text)
+    if number == 0:
+        raise argparse.ArgumentTypeError("0 is too few; give 1 or more")
+    return number
+
+
+def _natural(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
+    return int(text)

@@ -1,0 +1,219 @@
+"""Reading whole files of links with what is known of their text: the input of ``score``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from align.cli.terminal import open_input, say
+from align.errors import InputError
+from align.links import (
+    AlignedPair,
+    Base,
+    Link,
+    check_bounds,
+    detect_base,
+    find_format,
+    read,
+    read_text,
+    rebased,
+    swapped,
+)
+
+Tokens = list[tuple[list[str], list[str]]]
+
+
+class Side(NamedTuple):
+    """The gold or the hypothesis.
+
+    Attributes
+    ----------
+    name : str
+        Of the file.
+    pairs : list of AlignedPair
+        In source-target order. Counted from 0 where ``base`` is known, else as the file counts.
+    base : {0, 1} or None
+        What the file counts from, as the user or the format says; None where neither does.
+    every_pair : bool
+        Whether the file tells how many pairs it has.
+    """
+
+    name: str
+    pairs: list[AlignedPair]
+    base: int | None
+    every_pair: bool
+
+
+def read_tokens(source: str | None, target: str | None) -> Tokens | None:
+    """Return the tokens of both sides of each pair, None where no files are given.
+
+    Raises
+    ------
+    InputError
+        If only one file is given, or their numbers of lines differ.
+    """
+    if source is None and target is None:
+        return None
+    if source is None or target is None:
+        raise InputError("--source and --target go together; give both or neither")
+    sides = []
+    for path in (source, target):
+        with open_input(path) as (stream, name):
+            sides.append(list(read_text(stream, name)))
+    if len(sides[0]) != len(sides[1]):
+        raise InputError(
+            f"{source} has {len(sides[0])} lines but {target} has {len(sides[1])}; give both sides of a text"
+        )
+    return list(zip(*sides, strict=True))
+
+
+def read_side(
+    path: str,
+    *,
+    format: str,
+    base: int | None,
+    tokens: Tokens | None,
+    allow_missing: bool,
+    reverse: bool = False,
+) -> Side:
+    """Read a file of links.
+
+    Parameters
+    ----------
+    path : str
+        The file, ``-`` for the standard input.
+    format : str
+        Of its links.
+    base : {0, 1}, optional
+        What its indices count from, as the user says.
+    tokens : list of (list of str, list of str), optional
+        The tokens of each pair, where the user gives them; they go before those in the file.
+    allow_missing : bool
+        Whether the file may have fewer pairs than ``tokens``.
+    reverse : bool
+        Whether it is in target-source order.
+
+    Raises
+    ------
+    InputError
+        If the file is not of the format, or its number of pairs is not that of ``tokens``.
+    """
+    kind = find_format(format)
+    with open_input(path) as (stream, name):
+        # A Pharaoh file of unknown base is taken as it is for now.
+        first = 0 if base is None and kind.base is None else base
+        pairs = list(read(stream, format=format, name=name, base=first, on_note=say))
+    if reverse:
+        pairs = [AlignedPair(swapped(pair.links), pair.target, pair.source, pair.line) for pair in pairs]
+    if tokens is not None:
+        missing = len(tokens) - len(pairs)
+        if missing < 0 or (missing and kind.every_pair and not allow_missing):
+            raise InputError(f"{name}: {len(pairs)} pairs but {len(tokens)} lines of text; give its own text")
+        if not kind.every_pair:
+            pairs += [AlignedPair([])] * missing
+        pairs = [AlignedPair(pair.links, *text, pair.line) for pair, text in zip(pairs, tokens, strict=False)]
+    return Side(name, pairs, kind.base if base is None else base, kind.every_pair)
+
+
+def with_text_of(side: Side, other: Side) -> Side:
+    """Return the side with the tokens of the other in the pairs that have none of their own."""
+    pairs = [
+        pair if pair.source is not None else pair._replace(source=known.source, target=known.target)
+        for pair, known in zip(side.pairs, other.pairs, strict=False)
+    ]
+    return side._replace(pairs=pairs + side.pairs[len(pairs) :])
+
+
+def settle(side: Side, base: int, *, hint: str = "") -> Side:
+    """Return the side counted from 0, given what it counts from; check that links lie inside their pairs.
+
+    ``hint`` is the advice where the links fit in the other direction only.
+    """
+    pairs = list(rebased(side.pairs, base if side.base is None else 0, name=side.name))
+    for pair in pairs:
+        if pair.source is not None and pair.target is not None:
+            check_bounds(pair.links, pair.source, pair.target, where=f"{side.name}:{pair.line}", reverse=hint)
+    return side._replace(pairs=pairs, base=base)
+
+
+def gold_base(gold: Side, *, links_guessed: bool) -> int:
+    """Return what the gold counts from, 0 or 1, and say so on stderr where its links told it.
+
+    Raises
+    ------
+    InputError
+        If they do not tell.
+    """
+    if gold.base is not None:
+        return gold.base
+    found = detect_base(gold.pairs)
+    if found.base is None:
+        if links_guessed:
+            raise InputError(
+                f"{gold.name}: does it count from 0 or from 1? {found.reason}; give --gold-base 0 or"
+                " --gold-base 1"
+            )
+        found = Base(0, "of no account: the hypothesis has no links")
+    say(f"gold {gold.name} counts from {found.base} ({found.reason})")
+    return int(found.base or 0)
+
+
+def hypothesis_base(hypothesis: Side, gold: Sequence[Sequence[Link]]) -> int:
+    """Return what the hypothesis counts from, 0 or 1, and say so where its links told it.
+
+    Links of aligners count from 0. A file too small to tell is taken so too, unless it would agree better
+    with the gold if it counted from 1.
+
+    Raises
+    ------
+    InputError
+        If it would.
+    """
+    if hypothesis.base is not None:
+        return hypothesis.base
+    found = detect_base(hypothesis.pairs)
+    if found.base is None:
+        links = [pair.links for pair in hypothesis.pairs]
+        lower = [[Link(link.source - 1, link.target - 1) for link in pair] for pair in links]
+        if matches(lower, gold) > matches(links, gold):
+            raise InputError(
+                f"{hypothesis.name}: does it count from 0 or from 1? {found.reason}, and it agrees better"
+                " with the gold from 1; give --hyp-base 0 or --hyp-base 1"
+            )
+        found = Base(0, f"taken so: {found.reason}")
+    say(f"hypothesis {hypothesis.name} counts from {found.base} ({found.reason})")
+    return int(found.base or 0)
+
+
+def matches(hypothesis: Sequence[Sequence[Link]], gold: Sequence[Sequence[Link]]) -> int:
+    """Return the number of links that are in the gold, sure or possible."""
+    return sum(
+        len({link[:2] for link in guessed} & {link[:2] for link in known})
+        for guessed, known in zip(hypothesis, gold, strict=False)
+    )
+
+
+def evened(gold: Side, hypothesis: Side, *, allow_missing: bool) -> tuple[list[list[Link]], list[list[Link]]]:
+    """Return the links of both, pair by pair, the same number of pairs.
+
+    Raises
+    ------
+    InputError
+        If the numbers of pairs differ, and missing ones are not allowed.
+    """
+    counts = len(gold.pairs), len(hypothesis.pairs)
+    sides = gold, hypothesis
+    pairs = max(counts)
+    for side, count in zip(sides, counts, strict=True):
+        if count == pairs or not side.every_pair:
+            continue
+        if not allow_missing:
+            raise InputError(
+                f"{gold.name} has {counts[0]} pairs but {hypothesis.name} has {counts[1]}; give both for the"
+                " same text, or --allow-missing to count the missing as empty"
+            )
+        say(f"{side.name}: {pairs - count} missing pair(s) counted as empty")
+    gold_links, links = (
+        [pair.links for pair in side.pairs] + [[] for _ in range(pairs - len(side.pairs))] for side in sides
+    )
+    return gold_links, links

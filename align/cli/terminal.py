@@ -1,0 +1,81 @@
+"""What the commands share: messages, the standard streams, output files that are whole or not there."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+from align.errors import InputError
+from align.streams import open_text
+
+
+def use_utf8() -> None:
+    """Make the standard streams write UTF-8 and plain line feeds, whatever the locale says."""
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="strict", newline="\n")
+    if isinstance(sys.stderr, io.TextIOWrapper):
+        # A file name that is not text must not make the message about it fail.
+        sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
+
+
+def say(text: str) -> None:
+    """Write one line on stderr; nothing where nobody can read it any more."""
+    if sys.stderr is None:
+        return
+    with contextlib.suppress(OSError):
+        print(" ".join(text.split("\n")), file=sys.stderr, flush=True)
+
+
+@contextlib.contextmanager
+def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
+    """Open a file, packed or not, or the standard input for ``-``; yields the stream and its name."""
+    with open_text(path) as stream:
+        yield stream, "<stdin>" if path == "-" else path
+
+
+def only_one_stdin(paths: Iterable[str | None]) -> None:
+    """Check that at most one of the input files is ``-``.
+
+    Raises
+    ------
+    InputError
+        If two are: both cannot be read from the same stream.
+    """
+    if sum(path == "-" for path in paths) > 1:
+        raise InputError("-: the standard input is given for two files; give a path for one of them")
+
+
+@contextlib.contextmanager
+def open_output(path: str) -> Iterator[TextIO]:
+    """Open a file for text, or the standard output for ``-``.
+
+    A file is written under another name beside and takes its own when it is whole: after a failure there
+    is either the old one or none.
+    """
+    if path == "-":
+        yield sys.stdout
+        return
+    final = Path(os.path.realpath(path))
+    if final.exists() and not final.is_file():
+        # A device or a pipe is written to; a folder makes open() complain.
+        with open(final, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+        return
+    if not final.parent.is_dir():
+        raise InputError(f"{path}: there is no folder {final.parent}; make it first")
+    part = final.with_name(f".{final.name}.{os.getpid()}.part")
+    try:
+        with open(part, "w", encoding="utf-8", newline="\n") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        if final.exists():
+            os.chmod(part, final.stat().st_mode & 0o7777)
+        os.replace(part, final)
+    finally:
+        part.unlink(missing_ok=True)
