@@ -1,0 +1,60 @@
+"""Room on the disk, and small files written whole or not at all."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from align.errors import WorkError
+
+# Left free on the disk beside what is written.
+MARGIN = 64 << 20
+
+
+def check_space(folder: Path, size: int, what: str) -> None:
+    """Refuse to write ``size`` bytes where the disk has no room for them.
+
+    Raises
+    ------
+    WorkError
+        If less is free.
+    """
+    free = shutil.disk_usage(folder).free
+    if size + MARGIN > free:
+        raise WorkError(
+            f"{what}: needs {show_bytes(size)} but {folder} has {show_bytes(free)} free; free space, or give "
+            "another --workdir"
+        )
+
+
+def show_bytes(size: int) -> str:
+    """Return a size for people: ``512 bytes``, ``1.4 GB``."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def write_json(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON file that is, whenever the process or the machine stops, the old one or the new one."""
+    aside = path.with_name(f"{path.name}.{os.getpid()}")
+    with open(aside, "w", encoding="utf-8", newline="\n") as out:
+        json.dump(values, out, indent=1, ensure_ascii=False)
+        out.write("\n")
+        out.flush()
+        os.fsync(out.fileno())
+    os.replace(aside, path)
+
+
+def sync_folder(folder: Path) -> None:
+    """Flush the names in a folder to the disk, where the system can."""
+    if os.name == "posix":
+        descriptor = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(descriptor)
+        finally:
+            os.close(descriptor)
