@@ -29,8 +29,9 @@ LEAST, MOST, RATIO = 64, 1024, 64
 # A decoder may ask for this much memory (a window of xz or zstd), no more.
 WINDOW = 1 << 28
 
-# A tar archive says "ustar" at this offset of its first header block.
-TAR_MARK = slice(257, 262)
+# How archives begin: zip, and tar in the middle of its first block.
+ZIP_MARK = b"PK\x03\x04"
+TAR_MARK, TAR_PLACE = b"ustar", slice(257, 262)
 
 
 class Decoder(Protocol):
@@ -80,23 +81,34 @@ def open_text(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
         If there is no such file, it is a folder or a zip or tar archive, or, while it is read, if its
         packed data are cut off, damaged or followed by other data.
     """
+    with open_unpacked(path) as stream:
+        start = stream.peek(512)
+        for kind, found in (("zip", start[:4] == ZIP_MARK), ("tar", start[TAR_PLACE] == TAR_MARK)):
+            if found:
+                raise InputError(
+                    f"{name_of(path)}: a {kind} archive, not a text; unpack it, or give it as corpus.url"
+                )
+        yield stream
+
+
+@contextlib.contextmanager
+def open_unpacked(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
+    """Open any file as :func:`open_text` does, an archive too.
+
+    Raises
+    ------
+    InputError
+        As for :func:`open_text`.
+    """
     with contextlib.ExitStack() as stack:
         if isinstance(path, (str, Path)) and str(path) != "-":
             file = stack.enter_context(open_file(path))
-        elif isinstance(path, (str, Path)):
-            file = sys.stdin.buffer
         else:
-            file = path
-        where = name_of(path)
+            file = sys.stdin.buffer if isinstance(path, (str, Path)) else path
         head, pending = _head(file)
-        if head.startswith(b"PK\x03\x04"):
-            raise InputError(f"{where}: a zip archive, not a text; unpack it, or give it as corpus.url")
-        stream = io.BufferedReader(_Unpacked(file, where, packing_of(head), pending), 1 << 16)
-        # Closing the stream must not close a file that is not ours; ``_Unpacked`` leaves it open.
-        stack.callback(stream.close)
-        if stream.peek(512)[TAR_MARK] == b"ustar":
-            raise InputError(f"{where}: a tar archive, not a text; unpack it, or give it as corpus.url")
-        yield stream
+        # Closing the stream must not close a file that is not ours: ``_Unpacked`` leaves it open.
+        stream = io.BufferedReader(_Unpacked(file, name_of(path), packing_of(head), pending), 1 << 16)
+        yield stack.enter_context(stream)
 
 
 def name_of(path: str | Path | BinaryIO) -> str:
