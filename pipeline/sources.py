@@ -249,7 +249,7 @@ def gold_options(
 
 def place(key: str, value: str, folder: Path) -> str:
     """Make a relative path absolute, from ``folder``; leave URLs and the names of vector sets alone."""
-    if is_url(value) or not value or (key.startswith("vectors.") and value in VECTOR_SETS):
+    if is_url(value) or not value or _names_set(key, value):
         return value
     path = Path(value).expanduser() if value.startswith("~/") else Path(value)
     return str((folder / path).absolute())
@@ -267,10 +267,15 @@ def local_files(config: Configured) -> list[Path]:
     for key in sorted(PATH_KEYS):
         value = config.option(key)
         for each in [value] if isinstance(value, str) else value or []:
-            path = None if key.startswith("vectors.") and each in VECTOR_SETS else local_path(each)
+            path = None if _names_set(key, each) else local_path(each)
             if path is not None:
                 found.append(check_file(key, path))
     return found
+
+
+def _names_set(key: str, value: str) -> bool:
+    """Tell whether the value is the name of a set of published vectors, not a place."""
+    return key in ("vectors.source", "vectors.target") and value in VECTOR_SETS
 
 
 def _check_name(name: str) -> None:
