@@ -212,22 +212,19 @@ class _Lines:
         self.count = 0
 
     def __iter__(self) -> Iterator[bytes | None]:
-        return self
-
-    def __next__(self) -> bytes | None:
-        line: bytes | None = self._stream.readline(LINE_LIMIT + 1)
-        if not line:
-            raise StopIteration
-        self.start = self._next
-        self._next += len(line)
-        if len(line) > LINE_LIMIT and not line.endswith(b"\n"):
-            self._pass_over()
-            line = None
-        elif self.count == 0 and line.startswith(_BYTE_ORDER_MARK):
-            self.start += 3
-            line = line[3:]
-        self.count += 1
-        return None if line is None else line.rstrip(b"\r\n")
+        readline = self._stream.readline
+        while line := readline(LINE_LIMIT + 1):
+            self.start = self._next
+            self._next += len(line)
+            self.count += 1
+            if len(line) > LINE_LIMIT and not line.endswith(b"\n"):
+                self._pass_over()
+                yield None
+            elif self.count == 1 and line.startswith(_BYTE_ORDER_MARK):
+                self.start += len(_BYTE_ORDER_MARK)
+                yield line[len(_BYTE_ORDER_MARK) :].rstrip(b"\r\n")
+            else:
+                yield line.rstrip(b"\r\n")
 
     def _pass_over(self) -> None:
         while piece := self._stream.readline(LINE_LIMIT):
@@ -274,13 +271,19 @@ def _read_files(source: Source, target: Source, encoding: str, limit: int | None
 
 
 def _row_of_files(one: bytes | None, other: bytes | None, sides: tuple[_Lines, _Lines], encoding: str) -> Row:
+    number = sides[0].count - 1
+    if one is not None and other is not None:
+        try:
+            return Row(number, one.decode(encoding), other.decode(encoding))
+        except UnicodeDecodeError:
+            pass  # say below which side it is
     texts = []
     for name, line, lines in zip(("source", "target"), (one, other), sides, strict=True):
         text, problem, detail = _decode(line, lines, encoding)
         if problem:
-            return Row(sides[0].count - 1, "", "", problem, f"{name}: {detail}")
+            return Row(number, "", "", problem, f"{name}: {detail}")
         texts.append(text)
-    return Row(sides[0].count - 1, texts[0], texts[1])
+    return Row(number, texts[0], texts[1])
 
 
 def _read_split(path: Source, kind: str, encoding: str, split: Split, limit: int | None) -> Iterator[Row]:

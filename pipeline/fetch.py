@@ -194,7 +194,7 @@ class Fetcher:
                         raise WorkError(f"{url}: the server sent an empty file; check the address")
                 except TemporaryError as failure:
                     failures = 1 if part.size >= before + GAIN else failures + 1
-                    self._wait(url, failures, failure)
+                    self._wait(url, part, failures, failure)
                 except OSError as error:
                     if error.errno == errno.ENOSPC:
                         raise WorkError(
@@ -204,12 +204,11 @@ class Fetcher:
                     raise
         return modified
 
-    def _wait(self, url: str, failures: int, failure: TemporaryError) -> None:
+    def _wait(self, url: str, part: Part, failures: int, failure: TemporaryError) -> None:
         if failures > self.retries:
-            raise WorkError(
-                f"{url}: {failure}, after {failures} tries; check the network, or name a mirror (what has "
-                "arrived is kept for the next run)"
-            )
+            kept = f" ({show_bytes(part.size)} are kept for the next run)" if part.size else ""
+            tries = f", after {failures} tries" if failures > 1 else ""
+            raise WorkError(f"{url}: {failure}{tries}; check the network, or name a mirror{kept}")
         wait = self.backoff * 2 ** (failures - 1) if failure.wait is None else failure.wait
         wait = min(wait, LONGEST_WAIT)
         self.say(f"{url}: {failure}; trying again in {wait:g} s")

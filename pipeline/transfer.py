@@ -275,4 +275,6 @@ def _brief(error: Exception) -> str:
     while isinstance(error.args[0] if error.args else None, Exception):
         error = error.args[0]
     reason = getattr(error, "reason", None)
-    return " ".join(str(reason if isinstance(reason, Exception) else error).split())[:200]
+    text = " ".join(str(reason if isinstance(reason, Exception) else error).split())
+    # The library names its connection object first; the address is in the message already.
+    return re.sub(r"^HTTPS?Connection(Pool)?\([^)]*\): ", "", text)[:200]

@@ -4,6 +4,8 @@ import io
 import tracemalloc
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from align import bitext
 from align.bitext import Row, open_bitext, read_files, read_joint, read_tsv
@@ -253,6 +255,28 @@ def test_limit_counts_rows_good_and_bad(tmp_path):
 def test_wrong_arguments_are_refused(kind, paths, message):
     with pytest.raises(InputError, match=message):
         open_bitext(kind, paths)
+
+
+FIELD = st.text(st.characters(blacklist_categories=("Cs",), blacklist_characters="\n\r\t\ufeff"))
+
+
+@given(st.lists(st.tuples(FIELD, FIELD), max_size=20))
+def test_any_text_comes_back_from_tsv_and_from_two_files(pairs):
+    tsv = "".join(f"{source}\t{target}\n" for source, target in pairs)
+    assert texts(read_tsv(stream(tsv))) == pairs
+    sides = [stream("".join(side + "\n" for side in column)) for column in zip(*pairs, strict=True)]
+    if sides:
+        assert texts(read_files(*sides)) == pairs
+
+
+@given(st.binary(max_size=300))
+def test_any_bytes_give_a_row_a_line_or_one_clear_error(data):
+    good = b"a\tb\n" * 200
+    if data.startswith((b"\xff\xfe", b"\xfe\xff", b"PK", b"\x1f\x8b", b"\xfd7z", b"(\xb5")):
+        return
+    rows = list(read_tsv(stream(data.rstrip(b"\n") + b"\n" + good)))
+    assert [row.number for row in rows] == list(range(data.rstrip(b"\n").count(b"\n") + 201))
+    assert rows[-200:] == [Row(rows[-200].number + i, "a", "b") for i in range(200)]
 
 
 def test_standard_input_is_a_dash(monkeypatch):
