@@ -41,10 +41,10 @@ def show_bytes(size: int) -> str:
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
     """Write a JSON file that is, whenever the process or the machine stops, the old one or the new one."""
+    text = json.dumps(values, indent=1, ensure_ascii=False) + "\n"
     aside = path.with_name(f"{path.name}.{os.getpid()}")
     with open(aside, "w", encoding="utf-8", newline="\n") as out:
-        json.dump(values, out, indent=1, ensure_ascii=False)
-        out.write("\n")
+        out.write(text)
         out.flush()
         os.fsync(out.fileno())
     os.replace(aside, path)

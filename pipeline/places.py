@@ -86,13 +86,15 @@ def check_file(key: str, path: Path) -> Path:
     Raises
     ------
     InputError
-        If it is missing, empty or a folder.
+        If it is missing, empty or no file.
     """
     if path.is_dir():
         raise InputError(f"{key}: {path} is a folder; name a file in it")
     if not path.exists():
         raise InputError(f"{key}: {path} does not exist; correct the path")
-    if path.is_file() and path.stat().st_size == 0:
+    if not path.is_file():
+        raise InputError(f"{key}: {path} is a pipe or device, which can be read only once; save it as a file")
+    if path.stat().st_size == 0:
         raise InputError(f"{key}: {path} is empty; give a file with text in it")
     return path
 

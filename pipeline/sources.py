@@ -15,11 +15,12 @@ from align.errors import InputError
 from pipeline.places import VECTOR_SETS, check_file, check_place, europarl_urls, is_url, local_path
 
 # Keys whose values are places: relative paths in them are relative to the configuration file.
-PATH_KEYS = frozenset(
+_FILE_KEYS = frozenset(
     [f"corpus.{key}" for key in ("url", *KINDS)]
     + [f"vectors.{key}" for key in ("source", "target", "dictionary")]
     + [f"gold.{key}" for key in ("files", "links")]
 )
+PATH_KEYS = _FILE_KEYS | {"download.mirror"}
 
 GOLD_FORMATS = ("pharaoh", "wpt", "talp")
 
@@ -264,7 +265,7 @@ def local_files(config: Configured) -> list[Path]:
         If one is missing, empty or a folder; the message names the key.
     """
     found = []
-    for key in sorted(PATH_KEYS):
+    for key in sorted(_FILE_KEYS):
         value = config.option(key)
         for each in [value] if isinstance(value, str) else value or []:
             path = None if _names_set(key, each) else local_path(each)

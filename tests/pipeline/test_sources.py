@@ -1,5 +1,6 @@
 """The sections [corpus], [vectors] and [gold]: what is valid, and what is said of what is not."""
 
+import os
 import re
 import tomllib
 from pathlib import Path
@@ -157,6 +158,7 @@ def test_vectors_by_language_code(value, language, place):
         ("vectors.source", "wiki.vec", "/folder/wiki.vec"),
         ("vectors.dictionary", "crawl", "/folder/crawl"),
         ("gold.links", "", ""),
+        ("download.mirror", "archives", "/folder/archives"),
     ],
 )
 def test_relative_paths_are_relative_to_the_folder(key, value, placed):
@@ -198,9 +200,11 @@ def test_the_users_own_files_are_listed(tmp_path):
 
 def test_a_missing_or_empty_file_is_named_with_its_key(tmp_path):
     (tmp_path / "empty").touch()
+    os.mkfifo(tmp_path / "pipe")
     for name, message in (
         ("gone", r"corpus\.tsv: .*/gone does not exist; correct the path"),
         ("empty", r"corpus\.tsv: .*/empty is empty; give a file with text in it"),
+        ("pipe", r"corpus\.tsv: .*/pipe is a pipe or device, which can be read only once; save it as a file"),
         ("", r"corpus\.tsv: .* is a folder; name a file in it"),
     ):
         with pytest.raises(InputError, match=message):
