@@ -1,0 +1,111 @@
+"""Primal, dual, gap and exact step of the structured SVM, shared by all Frank-Wolfe solvers.
+
+    primal   P(w) = lam/2 |w|^2 + 1/n sum_i H_i(w)
+    dual     D    = ell - lam/2 |w|^2,    w = sum_i w_i,  ell = sum_i ell_i,
+
+where (w_i, ell_i) is a convex combination of vertices w_s = psi_i(y)/(lam n), ell_s = L_i(y)/n of block i.
+With (w_s, ell_s) the sum of the maximising vertices of all blocks, 1/n sum_i H_i(w) = ell_s - lam <w, w_s>,
+and the Frank-Wolfe gap is the duality gap (Lacoste-Julien, Jaggi, Schmidt, Pletscher 2013, "Block-coordinate
+Frank-Wolfe optimization for structural SVMs", section 4):
+
+    g(w) = lam <w - w_s, w> - ell + ell_s = P(w) - D >= P(w) - min P.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+from align.problem import Problem
+
+# Blocks whose vertices are in memory together during a pass of the oracle.
+_BLOCKS_AT_ONCE = 4096
+
+
+class Value(NamedTuple):
+    """What the certificate says of a pair (w, ell): ``gap = primal - dual >= 0``."""
+
+    primal: float
+    dual: float
+    gap: float
+
+
+def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sum over all blocks of the vertices that maximise H_i(w): one pass of the oracle.
+
+    Parameters
+    ----------
+    problem : Problem
+    w : ndarray of float64, shape (d,) or (r, d)
+        One weight vector or several, each with a pass of its own.
+    lam : float
+        Regularisation, > 0.
+
+    Returns
+    -------
+    w_s : ndarray of float64, shape (d,) or (r, d)
+        sum_i psi_i(y*) / (lam n).
+    ell_s : ndarray of float64, shape () or (r,)
+        sum_i L_i(y*) / n.
+    """
+    w_s, ell_s = np.zeros(w.shape), np.zeros(w.shape[:-1])
+    for start in range(0, problem.n, _BLOCKS_AT_ONCE):
+        block = np.arange(start, min(start + _BLOCKS_AT_ONCE, problem.n), dtype=np.int64)
+        psi, loss = problem.oracles(w, block)
+        w_s += psi.sum(axis=-2)
+        ell_s += loss.sum(axis=-1)
+    return w_s / (lam * problem.n), ell_s / problem.n
+
+
+def dual(w: np.ndarray, ell: float, lam: float) -> float:
+    """Return D = ell - lam/2 |w|^2."""
+    return ell - 0.5 * lam * float(w @ w)
+
+
+def value(w: np.ndarray, ell: float, w_s: np.ndarray, ell_s: float, lam: float) -> Value:
+    """Return primal, dual and gap of (w, ell), given the batch vertex at w.
+
+    Where rounding makes the gap negative it is 0.
+    """
+    lower = dual(w, ell, lam)
+    gap = lam * float((w - w_s) @ w) - ell + ell_s
+    primal = lower + gap
+    assert gap >= -1e-9 * (1.0 + abs(primal)), f"weak duality is broken: gap {gap}"
+    return Value(max(primal, lower), lower, max(gap, 0.0))
+
+
+def evaluate(problem: Problem, weights: np.ndarray, ells: np.ndarray, lam: float) -> list[Value]:
+    """Return primal, dual and gap of each (w, ell) of ``weights`` (r, d) and ``ells`` (r,)."""
+    w_s, ell_s = batch_vertex(problem, weights, lam)
+    return [value(weights[r], float(ells[r]), w_s[r], float(ell_s[r]), lam) for r in range(len(weights))]
+
+
+@njit(cache=True, nogil=True)
+def exact_step(
+    w: np.ndarray,
+    w_from: np.ndarray,
+    ell_from: float,
+    w_to: np.ndarray,
+    ell_to: float,
+    lam: float,
+    gamma_max: float,
+) -> tuple[float, float]:
+    """Return the step that maximises the dual from (w_from, ell_from) towards (w_to, ell_to), and the gap.
+
+    gap = lam <w_from - w_to, w> - ell_from + ell_to;  gamma = gap / (lam |w_from - w_to|^2), clipped to
+    [0, gamma_max].
+    All arrays float64, shape (d,). A Frank-Wolfe step of block i goes from (w_i, ell_i) to its vertex.
+    """
+    gap, square = 0.0, 0.0
+    for k in range(len(w)):
+        difference = w_from[k] - w_to[k]
+        gap += difference * w[k]
+        square += difference * difference
+    gap = lam * gap - ell_from + ell_to
+    if gap <= 0.0:
+        return 0.0, gap
+    if gap >= gamma_max * lam * square:  # also when only ell differs: square is 0
+        return gamma_max, gap
+    return gap / (lam * square), gap

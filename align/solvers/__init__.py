@@ -1,0 +1,41 @@
+"""Solvers of the structured SVM: plain functions over a problem, one result type.
+
+:data:`SOLVERS` names them; a solver is called as ``solver.run(problem, lam=..., ...)`` and returns a
+:class:`~align.solvers.fit.Fit`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from align.solvers.block import State, bcfw
+from align.solvers.fit import Fit, Progress, Row
+
+__all__ = ["SOLVERS", "Fit", "Progress", "Row", "Solver", "State", "bcfw"]
+
+
+class Solver(NamedTuple):
+    """A named solver.
+
+    Attributes
+    ----------
+    run : function
+        ``run(problem, *, lam, passes, tolerance, seed, resume, on_pass) -> Fit``.
+    load : function
+        Reads back a state that its ``save`` wrote, for ``resume``.
+    meaning : str
+        One line for people.
+    """
+
+    run: Callable[..., Fit]
+    load: Callable[[Path], Any]
+    meaning: str
+
+
+SOLVERS = {
+    "bcfw": Solver(
+        bcfw, State.load, "block-coordinate Frank-Wolfe, exact steps (Lacoste-Julien et al. 2013)"
+    ),
+}

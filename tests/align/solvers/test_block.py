@@ -1,0 +1,434 @@
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pytest
+from scipy.optimize import LinearConstraint, minimize
+
+from align.objective import evaluate
+from align.problem import MatchingProblem, Vertex
+from align.solvers import SOLVERS, State, bcfw
+from align.solvers.block import SAMPLINGS
+
+
+@dataclass(frozen=True)
+class Edges:
+    shapes: np.ndarray
+    offsets: np.ndarray
+    features: np.ndarray
+
+
+@dataclass(frozen=True)
+class Labels:
+    offsets: np.ndarray
+    sure: np.ndarray
+
+    def dense(self, shapes):
+        return self.sure, np.zeros_like(self.sure)
+
+
+def pairs(count, length, d, seed, noise=1.0):
+    """Pairs of some ``length`` words whose gold links show in the first features, under noise."""
+    generator = np.random.default_rng(seed)
+    shapes = generator.integers(max(1, length // 2), length + length // 2 + 1, (count, 2)).astype(np.int32)
+    offsets = np.concatenate([[0], np.cumsum(shapes.prod(axis=1, dtype=np.int64))])
+    sure = np.zeros(offsets[-1], dtype=bool)
+    for (n, m), start in zip(shapes, offsets, strict=False):
+        size = min(n, m)
+        rows, columns = generator.permutation(n)[:size], generator.permutation(m)[:size]
+        keep = generator.random(size) < 0.8
+        sure[start + rows[keep] * m + columns[keep]] = True
+    features = noise * generator.normal(size=(offsets[-1], d))
+    features[:, : d // 2] += sure[:, None]
+    features[:, -1] = 1.0
+    edges = Edges(shapes, offsets, features.astype(np.float32))
+    return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure))
+
+
+class Plain:
+    """The same problem without its compiled pass: a solver sees the protocol alone."""
+
+    def __init__(self, problem):
+        self.n, self.d = problem.n, problem.d
+        self.gold, self.oracle, self.oracles = problem.gold, problem.oracle, problem.oracles
+
+
+class Listed:
+    """A problem whose blocks list their labellings: psi (k, d) and loss (k,), the first of them gold."""
+
+    def __init__(self, psi, loss):
+        self.psi, self.loss = psi, loss
+        self.n, _, self.d = psi.shape
+
+    @classmethod
+    def random(cls, n, d, seed, count=6):
+        generator = np.random.default_rng(seed)
+        psi, loss = generator.normal(size=(n, count, d)), 3 * generator.random((n, count))
+        psi[:, 0], loss[:, 0] = 0.0, 0.0
+        return cls(psi, loss)
+
+    def gold(self, i):
+        return Vertex(self.psi[i, 0], 0.0, b"0")
+
+    def oracle(self, w, i):
+        best = int(np.argmax(self.loss[i] - self.psi[i] @ w))
+        return Vertex(self.psi[i, best], float(self.loss[i, best]), b"%d" % best)
+
+    def oracles(self, w, block):
+        if w.ndim == 2:
+            psi, loss = zip(*(self.oracles(each, block) for each in w), strict=True)
+            return np.array(psi), np.array(loss)
+        best = np.argmax(self.loss[block] - self.psi[block] @ w, axis=1)
+        return self.psi[block, best], self.loss[block, best]
+
+    def primal(self, w, lam):
+        return lam / 2 * w @ w + (self.loss - self.psi @ w).max(axis=1).mean()
+
+
+def solved_by_scipy(problem, lam):
+    """The quadratic programme in (w, xi): lam/2 |w|^2 + mean xi, xi_i >= loss_iy - <w, psi_iy>."""
+    n, count, d = problem.psi.shape
+    rows = np.concatenate([problem.psi.reshape(n * count, d), np.repeat(np.eye(n), count, axis=0)], axis=1)
+
+    def objective(x):
+        return lam / 2 * x[:d] @ x[:d] + x[d:].mean(), np.concatenate([lam * x[:d], np.full(n, 1 / n)])
+
+    start = np.concatenate([np.zeros(d), problem.loss.max(axis=1)])
+    result = minimize(
+        objective,
+        start,
+        jac=True,
+        method="SLSQP",
+        constraints=LinearConstraint(rows, lb=problem.loss.ravel()),
+        options={"ftol": 1e-14, "maxiter": 1000},
+    )
+    assert result.success
+    return result.x[:d], result.fun
+
+
+@pytest.mark.parametrize("lam", [0.02, 0.3, 5.0])
+def test_agrees_with_a_quadratic_programme(lam):
+    problem = Listed.random(6, 4, seed=1)
+    w, minimum = solved_by_scipy(problem, lam)
+    fit = bcfw(problem, lam=lam, passes=1000, tolerance=2e-3)
+    assert fit.status == "converged"
+    assert minimum - 1e-7 <= fit.primal <= minimum + fit.gap + 1e-7
+    # strong convexity: lam/2 |w - w*|^2 <= P(w) - P(w*) <= gap
+    assert lam / 2 * np.sum((fit.weights - w) ** 2) <= fit.gap + 1e-7
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("seed", range(3))
+def test_the_gap_bounds_the_suboptimality_and_the_dual_never_falls(sampling, seed):
+    problem = Listed.random(8, 5, seed=seed)
+    lam = 0.05
+    _, minimum = solved_by_scipy(problem, lam)
+    fit = bcfw(problem, lam=lam, passes=40, tolerance=0, seed=seed, sampling=sampling)
+    assert [row.passes for row in fit.history] == list(range(41))
+    for row in fit.history:
+        for primal, dual, gap in (row[3:6], row[6:9]):
+            assert gap >= primal - minimum - 1e-7
+            assert dual <= minimum + 1e-7
+            assert gap == pytest.approx(primal - dual, abs=1e-12)
+    assert (np.diff([row.dual for row in fit.history]) >= -1e-13).all()
+    assert fit.history[-1].dual > 0.5 * minimum
+
+
+def test_the_dual_rises_with_every_single_step():
+    problem = Listed.random(1, 5, seed=3)  # one block: a pass is a step
+    fit = bcfw(problem, lam=0.05, passes=200, tolerance=0)
+    rises = np.diff([row.dual for row in fit.history])
+    assert (rises >= -1e-13).all()
+    assert rises[0] > 0
+
+
+def test_every_block_gap_is_used_up_by_its_step():
+    """After a step of a block by less than 1, its new point is the best on that line: no slope is left."""
+    problem = Listed.random(1, 4, seed=5)
+    lam = 0.01
+    before = bcfw(problem, lam=lam, passes=1, tolerance=0, averaging=False)
+    psi, loss, _ = problem.oracle(np.zeros(4), 0)
+    w_s = psi / lam
+    gamma = min(1.0, loss / (lam * w_s @ w_s))
+    np.testing.assert_allclose(before.weights, gamma * w_s, rtol=1e-12)
+    assert before.dual == pytest.approx(gamma * loss - lam / 2 * gamma**2 * w_s @ w_s, rel=1e-12)
+
+
+def test_the_average_gives_later_iterates_more_weight():
+    problem = Listed.random(5, 3, seed=4)
+    seen = []
+
+    class Watched(Listed):
+        def oracle(self, w, i):
+            seen.append(w.copy())
+            return super().oracle(w, i)
+
+        def oracles(self, w, block):
+            return Listed.oracles(problem, w, block)
+
+    states = []
+    bcfw(
+        Watched(problem.psi, problem.loss),
+        lam=0.1,
+        passes=4,
+        tolerance=0,
+        on_pass=lambda p: states.append((p.state.w.copy(), p.state.w_average.copy())),
+    )
+    last, average = states[-1]
+    iterates = np.array([*seen[1:], last])  # the iterate an oracle sees is the one the step before has left
+    weights = np.arange(1, len(iterates) + 1)
+    np.testing.assert_allclose(average, weights @ iterates / weights.sum(), rtol=1e-10)
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("averaging", [True, False])
+def test_the_compiled_pass_is_the_plain_loop_to_the_bit(sampling, averaging):
+    problem = pairs(12, 6, 5, seed=0)
+    options = {"lam": 0.05, "passes": 6, "tolerance": 0, "sampling": sampling, "averaging": averaging}
+    compiled, plain = bcfw(problem, **options), bcfw(Plain(problem), **options)
+    np.testing.assert_array_equal(compiled.weights, plain.weights)
+    for row, other in zip(compiled.history, plain.history, strict=True):
+        np.testing.assert_array_equal(row._replace(seconds=0), other._replace(seconds=0))
+
+
+def test_a_hundred_pairs_converge_in_a_few_passes():
+    problem = pairs(100, 8, 10, seed=1, noise=0.5)
+    fit = bcfw(problem, lam=0.1, passes=20, tolerance=0.01)
+    assert fit.status == "converged"
+    assert fit.gap <= 0.01 * fit.primal
+    assert fit.passes <= 12
+
+
+@pytest.mark.parametrize("averaging", [True, False])
+def test_primal_dual_and_gap_are_those_of_the_returned_weights(averaging):
+    problem = pairs(15, 5, 4, seed=2, noise=2.0)
+    averaged = set()
+    for passes in (1, 2, 5, 40):
+        fit = bcfw(problem, lam=0.02, passes=passes, tolerance=0, averaging=averaging)
+        averaged.add(fit.averaged)
+        psi, loss = problem.oracles(fit.weights, np.arange(15))
+        primal = 0.01 * fit.weights @ fit.weights + (loss - psi @ fit.weights).mean()
+        assert fit.primal == pytest.approx(primal, rel=1e-12)
+        assert fit.gap == pytest.approx(fit.primal - fit.dual, rel=1e-9)
+        row = fit.history[-1]
+        smaller = row.average_gap if fit.averaged else row.gap
+        assert fit.gap == smaller == np.nanmin([row.gap, row.average_gap])
+    assert averaged == ({True, False} if averaging else {False})
+
+
+@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("plain", [True, False])
+def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, sampling, plain):
+    problem = pairs(10, 5, 4, seed=3)
+    if plain:
+        problem = Plain(problem)
+    options = {"lam": 0.03, "passes": 9, "tolerance": 0, "seed": 5, "sampling": sampling}
+    whole = bcfw(problem, **options)
+
+    def stop(progress):
+        progress.state.save(tmp_path / "state.npz")
+        if progress.row.passes == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bcfw(problem, **options, on_pass=stop)
+    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
+    resumed = bcfw(problem, **options, resume=State.load(tmp_path / "state.npz"))
+    np.testing.assert_array_equal(resumed.weights, whole.weights)
+    assert resumed.averaged == whole.averaged
+    assert resumed.oracle_calls == whole.oracle_calls
+    for row, other in zip(resumed.history, whole.history, strict=True):
+        np.testing.assert_array_equal(row._replace(seconds=0), other._replace(seconds=0))
+    assert (np.diff([row.seconds for row in resumed.history]) >= 0).all()
+
+
+def test_a_finished_run_can_be_given_more_passes():
+    problem = pairs(10, 5, 4, seed=3)
+    states = []
+    bcfw(problem, lam=0.03, passes=3, tolerance=0, on_pass=lambda progress: states.append(progress.state))
+    longer = bcfw(problem, lam=0.03, passes=7, tolerance=0, resume=states[-1])
+    at_once = bcfw(problem, lam=0.03, passes=7, tolerance=0)
+    np.testing.assert_array_equal(longer.weights, at_once.weights)
+
+
+def test_a_resumed_run_over_its_limit_measures_and_ends():
+    problem = pairs(5, 4, 3, seed=6)
+    states = []
+    options = {"lam": 0.03, "tolerance": 0, "gap_every": 10}
+
+    def stop(progress):
+        states.append(progress.state)
+        if progress.row.passes == 3:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        bcfw(problem, **options, passes=9, on_pass=stop)
+    fit = bcfw(problem, **options, passes=2, resume=states[-1])
+    assert (fit.status, fit.passes) == ("pass-limit", 3)
+    assert [row.passes for row in fit.history] == [0, 1, 2, 3]
+    assert fit.gap > 0
+
+
+def test_the_gap_is_measured_as_often_as_asked():
+    problem = pairs(7, 4, 3, seed=4)
+    fit = bcfw(problem, passes=5, tolerance=0, gap_every=2)
+    assert [row.passes for row in fit.history if not math.isnan(row.gap)] == [0, 2, 4, 5]
+    assert [row.oracle_calls for row in fit.history] == [7, 14, 35, 42, 63, 84]
+    assert fit.oracle_calls == 84
+    alone = bcfw(problem, passes=5, tolerance=0, averaging=False)
+    assert [row.oracle_calls for row in alone.history] == [7, 21, 35, 49, 63, 77]
+    assert all(math.isnan(row.average_gap) for row in alone.history)
+
+
+def test_status_says_why_it_stopped():
+    problem = pairs(30, 6, 5, seed=5)
+    assert bcfw(problem, passes=2, tolerance=0).status == "pass-limit"
+    assert bcfw(problem, passes=2, tolerance=1e6).status == "converged"
+    stopped = bcfw(problem, passes=10**9, tolerance=0, time_limit=1e-9)
+    assert (stopped.status, stopped.passes) == ("time-limit", 0)
+    short = bcfw(problem, passes=10**9, tolerance=0, time_limit=0.2, gap_every=1000)
+    assert short.status == "time-limit"
+    assert 0.2 <= short.seconds < 10
+    assert short.gap > 0
+
+
+def test_every_pass_is_told():
+    rows = []
+    fit = bcfw(
+        pairs(5, 4, 3, seed=6), passes=4, tolerance=0, on_pass=lambda p: rows.append((p.row, p.passes))
+    )
+    assert [row for row, _ in rows] == list(fit.history[1:])
+    assert {limit for _, limit in rows} == {4}
+
+
+def test_one_seed_one_result():
+    problem = pairs(10, 5, 4, seed=7)
+    first, again, other = (bcfw(problem, passes=3, tolerance=0, seed=seed) for seed in (1, 1, 2))
+    np.testing.assert_array_equal(first.weights, again.weights)
+    assert not np.array_equal(first.weights, other.weights)
+
+
+def test_the_orders_of_a_pass():
+    generator = np.random.default_rng(0)
+    assert SAMPLINGS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
+    assert sorted(SAMPLINGS["permutation"](generator, 50)) == list(range(50))
+    drawn = SAMPLINGS["uniform"](generator, 2000)
+    assert set(drawn) <= set(range(2000))
+    assert 1100 < len(set(drawn)) < 1400  # 1 - 1/e of the blocks
+
+
+def test_nothing_to_learn_from_features_of_zero():
+    problem = Listed.random(4, 3, seed=8)
+    fit = bcfw(Listed(0 * problem.psi, problem.loss), passes=3)
+    assert fit.status == "converged"
+    assert fit.gap == 0.0
+    assert fit.primal == pytest.approx(problem.loss.max(axis=1).mean())
+    assert not fit.weights.any()
+
+
+def test_nothing_to_lose_is_converged_from_the_start():
+    problem = Listed.random(4, 3, seed=8)
+    fit = bcfw(Listed(problem.psi, 0 * problem.loss), lam=1.0)
+    assert (fit.status, fit.passes, fit.gap) == ("converged", 0, 0.0)
+
+
+def test_pairs_without_words_are_harmless():
+    shapes = np.array([[0, 3], [2, 2], [1, 0]], dtype=np.int32)
+    edges = Edges(shapes, np.array([0, 0, 4, 4]), np.eye(4, dtype=np.float32))
+    problem = MatchingProblem(edges, Labels(np.zeros(4), np.array([True, False, False, True])))
+    fit = bcfw(problem, lam=0.1, passes=2000, tolerance=1e-6, averaging=False)
+    assert fit.status == "converged"
+    assert fit.weights[[0, 3]].min() > 0 > fit.weights[[1, 2]].max()
+
+
+@pytest.mark.parametrize("lam", [1e-9, 1e-4, 1e4])
+def test_extreme_regularisation_keeps_its_certificate(lam):
+    problem = pairs(10, 5, 4, seed=9)
+    fit = bcfw(problem, lam=lam, passes=30, tolerance=0)
+    duals = [row.dual for row in fit.history]
+    assert (np.diff(duals) >= -1e-12 * max(duals)).all()
+    assert fit.gap >= 0
+    assert np.isfinite(fit.weights).all()
+
+
+def test_a_wrong_oracle_is_noticed():
+    problem = Listed.random(3, 2, seed=10)
+
+    class Wrong(Listed):
+        def oracle(self, w, i):
+            return Vertex(np.ones(2), -1.0, b"")
+
+    with pytest.raises(AssertionError, match=r"oracle of block \d: H_i\(w\) < 0"):
+        bcfw(Wrong(problem.psi, problem.loss), passes=1)
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ({"lam": 0.0}, r"lam is 0\.0; give a number above 0"),
+        ({"lam": math.inf}, "lam is inf; give a number"),
+        ({"lam": math.nan}, "lam is nan; give a number"),
+        ({"passes": 0}, "passes is 0; give at least 1"),
+        ({"tolerance": -1.0}, r"tolerance is -1\.0; give 0 or more"),
+        ({"tolerance": math.nan}, "tolerance is nan; give 0 or more"),
+        ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic"),
+        ({"time_limit": 0.0}, r"time_limit is 0\.0; give seconds above 0, or None"),
+        ({"gap_every": 0}, "gap_every is 0; give at least 1"),
+    ],
+)
+def test_options_out_of_range_are_refused(option, message):
+    with pytest.raises(ValueError, match=f"bcfw: {message}"):
+        bcfw(Listed.random(2, 2, seed=0), **option)
+
+
+def test_a_state_of_another_run_is_refused():
+    problem = Listed.random(3, 2, seed=0)
+    state = State.start(problem, lam=0.1, seed=0, sampling="cyclic", averaging=True)
+    for other, options in (
+        (Listed.random(4, 2, seed=0), {"lam": 0.1, "sampling": "cyclic"}),
+        (problem, {"lam": 0.2, "sampling": "cyclic"}),
+        (problem, {"lam": 0.1, "sampling": "uniform"}),
+        (problem, {"lam": 0.1, "sampling": "cyclic", "averaging": False}),
+    ):
+        with pytest.raises(ValueError, match="asked are .*; start anew"):
+            bcfw(other, **options, resume=replace(state))
+
+
+def test_a_saved_state_comes_back_whole(tmp_path):
+    states = []
+    bcfw(pairs(5, 4, 3, seed=6), passes=2, gap_every=3, on_pass=lambda p: states.append(p.state))
+    states[-1].save(tmp_path / "state.npz")
+    loaded = State.load(tmp_path / "state.npz")
+    for name, kept in vars(states[-1]).items():
+        np.testing.assert_array_equal(getattr(loaded, name), kept)
+    assert loaded.generator == states[-1].generator
+
+
+def test_a_broken_state_file_is_told(tmp_path):
+    path = tmp_path / "state.npz"
+    with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw .*; remove it"):
+        State.load(path)
+    bcfw(pairs(5, 4, 3, seed=6), passes=1, on_pass=lambda progress: progress.state.save(path))
+    whole = path.read_bytes()
+    for broken in (whole[: len(whole) // 2], b"", b"not a state"):
+        path.write_bytes(broken)
+        with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw"):
+            State.load(path)
+    np.savez(path, w=np.zeros(3))
+    with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw"):
+        State.load(path)
+
+
+def test_bcfw_is_found_by_name():
+    assert SOLVERS["bcfw"].run is bcfw
+    assert SOLVERS["bcfw"].load == State.load
+    assert all(solver.meaning for solver in SOLVERS.values())
+
+
+def test_evaluating_the_fit_again_gives_its_figures():
+    problem = pairs(9, 4, 3, seed=11)
+    fit = bcfw(problem, lam=0.1, passes=3, tolerance=0, averaging=False)
+    ell = fit.dual + 0.05 * fit.weights @ fit.weights
+    (again,) = evaluate(problem, fit.weights[None], np.array([ell]), 0.1)
+    assert again.primal == pytest.approx(fit.primal, rel=1e-13)
+    assert again.gap == pytest.approx(fit.gap, rel=1e-9)
