@@ -136,8 +136,12 @@ def receive(
             return response.headers.get("Last-Modified")
     except requests.exceptions.RequestException as error:
         raise _explained(error, url) from None
-    except urllib3.exceptions.HTTPError as error:
-        raise TemporaryError(f"the connection was cut after {part.size} bytes ({_brief(error)})") from None
+    except urllib3.exceptions.ReadTimeoutError:
+        raise TemporaryError(f"nothing came for {timeout:g} s after {part.size} bytes") from None
+    except urllib3.exceptions.HTTPError:
+        total = part.version.total if part.version else None
+        of_all = f" of {total}" if total else ""
+        raise TemporaryError(f"the connection was cut after {part.size}{of_all} bytes") from None
 
 
 def is_page(content_type: str, start: bytes) -> bool:
