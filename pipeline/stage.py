@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -125,7 +125,7 @@ class StageContext:
         total: int | None = None,
     ) -> Iterator[Result]:
         """Yield ``function(item)`` for every item, in order, on the chosen engine, with progress."""
-        if total is None and hasattr(items, "__len__"):
+        if total is None and isinstance(items, Sized):
             total = len(items)
         return self.progress(self.engine.map(function, items), total=total, unit=unit)
 
@@ -133,7 +133,7 @@ class StageContext:
         self, items: Iterable[Item], *, total: int | None = None, unit: str = "it"
     ) -> Iterator[Item]:
         """Yield the items behind a progress bar."""
-        if total is None and hasattr(items, "__len__"):
+        if total is None and isinstance(items, Sized):
             total = len(items)
         return self.reporter.progress(items, total=total, unit=unit, what=self.stage.name)
 
