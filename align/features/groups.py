@@ -1,0 +1,167 @@
+"""The table of feature groups, and the one function that computes them for a block of sentence pairs.
+
+A new group is one entry of :data:`GROUPS`: what it means, its names, and the function that fills its
+columns. Values are scaled by fixed formulas to about [-1, 1], never by the corpus, so that the
+regularisation means the same everywhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from align.corpus import Corpus
+from align.errors import InputError
+from align.features import association, chain, context, cosine, frequency, position, spelling
+from align.features.block import Block
+from align.features.edges import Edges, edge_offsets
+from align.features.resources import Resources
+
+DEFAULT_GROUPS = ("cosine", "position", "spelling", "frequency", "lexical", "chain", "context")
+BIAS = "bias"
+_EDGES_AT_A_TIME = 10_000  # their features stay in the processor's cache while the groups fill them
+
+
+@dataclass(frozen=True)
+class Group:
+    """A named group of features.
+
+    Attributes
+    ----------
+    meaning : str
+        One line.
+    names : function
+        ``names(resources)``: the names of its columns, each unlike those of all other groups.
+    fill : function
+        ``fill(block, features, column)``: writes its columns, all of them in every row, into ``features``
+        (float32, shape (E, d)) from ``column`` on.
+    """
+
+    meaning: str
+    names: Callable[[Resources], tuple[str, ...]]
+    fill: Callable[[Block, np.ndarray, int], None]
+
+
+GROUPS: dict[str, Group] = {
+    "cosine": Group(
+        "cosine of the two word vectors, how it stands out in its row and column, vector missing",
+        cosine.cosine_names,
+        cosine.fill_cosine,
+    ),
+    "product": Group(
+        "elementwise product of the two word vectors, one feature a dimension",
+        cosine.product_names,
+        cosine.fill_product,
+    ),
+    "position": Group(
+        "distance of the two relative places in their sentences, on the diagonal, both first, both last",
+        position.names,
+        position.fill,
+    ),
+    "spelling": Group(
+        "same word, number or punctuation, common prefix and letters without accents, cognates",
+        spelling.names,
+        spelling.fill,
+    ),
+    "frequency": Group(
+        "how frequent each word is, difference of frequencies and ranks, both or one frequent, rare",
+        frequency.names,
+        frequency.fill,
+    ),
+    "lexical": Group(
+        "Dice and Model 1 probabilities both ways, against NULL, as posteriors of the sentence, competition",
+        association.names,
+        association.fill,
+    ),
+    "chain": Group(
+        "posteriors both ways of a chain of fixed jumps over the Model 1 table, competition",
+        chain.names,
+        chain.fill,
+    ),
+    "context": Group(
+        "chain posteriors of the neighbours on the diagonal, distance to the nearest sure links",
+        context.names,
+        context.fill,
+    ),
+    "concat": Group(
+        "the two word vectors side by side; cannot prefer one perfect matching to another",
+        cosine.concat_names,
+        cosine.fill_concat,
+    ),
+}
+
+
+def parse_groups(text: str) -> tuple[str, ...]:
+    """Read a comma list of group names; the order of the table is kept whatever the list's order.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or the list is empty.
+    """
+    asked = [name.strip() for name in text.split(",") if name.strip()]
+    for name in asked:
+        if name not in GROUPS:
+            raise InputError(f"groups: {name!r} is no feature group; valid: {', '.join(GROUPS)}")
+    if not asked:
+        raise InputError(f"groups: {text!r} names no feature group; valid: {', '.join(GROUPS)}")
+    return tuple(name for name in GROUPS if name in asked)
+
+
+def feature_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
+    """Return the names of all columns: the bias, then those of each group."""
+    return (BIAS, *(name for group in groups for name in GROUPS[group].names(resources)))
+
+
+def compute(
+    corpus: Corpus,
+    resources: Resources,
+    *,
+    groups: Sequence[str] = DEFAULT_GROUPS,
+    extra_source: Sequence[str] = (),
+    extra_target: Sequence[str] = (),
+) -> Edges:
+    """Compute the features of every edge of a block of sentence pairs.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        N sentence pairs; word ids at or above a vocabulary's size stand for extra words.
+    resources : Resources
+        Statistics, vectors and vocabularies.
+    groups : sequence of str
+        Names from :data:`GROUPS`.
+    extra_source, extra_target : sequence of str
+        Lookup keys of the extra words: id V + e is word e.
+
+    Returns
+    -------
+    Edges
+        The bias and the groups' features, float32, all finite.
+    """
+    names = feature_names(groups, resources)
+    lengths = (corpus.source.lengths(), corpus.target.lengths())
+    shapes = np.stack(lengths, axis=1).astype(np.int32)
+    offsets = edge_offsets(shapes)
+    features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
+    for start, stop in spans(offsets, _EDGES_AT_A_TIME):
+        block = Block(corpus.block(start, stop), resources, extra_source, extra_target)
+        rows = features[offsets[start] : offsets[stop]]
+        rows[:, 0] = 1.0
+        column = 1
+        for group in groups:
+            GROUPS[group].fill(block, rows, column)
+            column += len(GROUPS[group].names(resources))
+    return Edges(shapes, offsets, features, names)
+
+
+def spans(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
+    """Yield runs ``(start, stop)`` of pairs of at most ``most`` edges each, or of a single larger pair."""
+    start = 0
+    while start < len(offsets) - 1:
+        stop = int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1
+        stop = max(stop, start + 1)
+        yield start, stop
+        start = stop
