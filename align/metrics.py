@@ -18,7 +18,7 @@ References
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -33,8 +33,8 @@ COLUMNS = ("links", "sure", "sure_matched", "possible_matched", "possible")
 # The figures, in the order of the columns of `figures`.
 FIGURES = ("aer", "precision", "recall", "f1")
 
-# Rows of resampled indices are drawn in blocks of about so many indices.
-_BLOCK = 1 << 18
+# Resampled corpora are drawn in blocks of about so many numbers.
+_BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -183,7 +183,7 @@ def figures(sums: np.ndarray, *, empty_precision: float | None = None) -> np.nda
 
     Parameters
     ----------
-    sums : ndarray of int64, shape (B, 5)
+    sums : ndarray of int64 or float64, shape (B, 5)
         Rows of counts: sentence pairs, or sums over corpora.
     empty_precision : float, optional
         The precision of no links at all, in [0, 1]; None: undefined.
@@ -279,8 +279,9 @@ def paired_bootstrap(
         raise ValueError(f"{len(first)} pairs against {len(second)}: not the same corpus")
     column = FIGURES.index(figure)
     observed = figures(np.stack([first.sum(axis=0), second.sum(axis=0)]))[:, column]
-    # The same seed draws the same pairs for both.
-    drawn = [figures(_resampled(counts, samples, seed))[:, column] for counts in (first, second)]
+    # Drawn side by side, so that both have the same pairs in each sample.
+    sums = _resampled(np.hstack([first, second]), samples, seed)
+    drawn = [figures(half)[:, column] for half in np.hsplit(sums, 2)]
     differences = drawn[0] - drawn[1]
     known = differences[~np.isnan(differences)]
     difference = float(observed[0] - observed[1])
@@ -348,22 +349,22 @@ def _by_name(values: np.ndarray) -> dict[str, Any]:
 
 
 def _resampled(statistics: np.ndarray, samples: int, seed: int) -> np.ndarray:
-    """Return the summed counts of resampled corpora, int64, shape (samples, 5)."""
+    """Return the summed counts of resampled corpora, float64, shape (samples, columns).
+
+    Pairs with the same counts are drawn together: how often each kind comes among N draws is multinomial.
+    """
     pairs = len(statistics)
     if pairs == 0:
-        return np.zeros((samples, len(COLUMNS)), dtype=np.int64)
-    parts = []
-    for chosen in _draws(pairs, samples, seed):
-        parts.append(statistics[chosen].sum(axis=1))
-    return np.concatenate(parts)
-
-
-def _draws(pairs: int, samples: int, seed: int) -> Iterator[np.ndarray]:
-    """Yield blocks of rows of pair indices; the numbers drawn do not depend on the size of the blocks."""
+        return np.zeros((samples, statistics.shape[1]))
+    kinds, counts = np.unique(statistics, axis=0, return_counts=True)
     generator = np.random.default_rng(seed)
-    rows = max(1, _BLOCK // pairs)
-    for start in range(0, samples, rows):
-        yield generator.integers(pairs, size=(min(rows, samples - start), pairs))
+    block = max(1, _BLOCK // len(kinds))
+    sums = [
+        # Whole numbers far below 2**53: the products and sums are exact.
+        generator.multinomial(pairs, counts / pairs, size=min(block, samples - start)) @ kinds.astype(float)
+        for start in range(0, samples, block)
+    ]
+    return np.concatenate(sums)
 
 
 def _interval(values: np.ndarray, level: float) -> tuple[float, float] | None:

@@ -16,8 +16,8 @@ from align.cli import sides
 from align.cli.terminal import only_one_stdin, say
 from align.links import FORMATS, Link, swapped
 
-# A hypothesis that matches so many times as many gold links when swapped is said to look swapped.
-_SWAPPED = 2
+# A hypothesis that would match so many times as many gold links in another reading is said to.
+_MUCH_BETTER = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -58,27 +58,31 @@ def run(args: argparse.Namespace) -> int:
     hypothesis = sides.read_side(
         args.hyp, format=args.hyp_format, base=args.hyp_base, reverse=args.reverse, **common
     )
-    guessed = any(pair.links for pair in hypothesis.pairs)
-    bases = {"gold": sides.gold_base(gold, links_guessed=guessed)}
+    bases = {"gold": sides.gold_base(gold, hypothesis)}
     gold = sides.settle(gold, bases["gold"])
     hypothesis = sides.with_text_of(hypothesis, gold)
     bases["hyp"] = sides.hypothesis_base(hypothesis, [pair.links for pair in gold.pairs])
     hint = "leave out --reverse" if args.reverse else "swap its sides with --reverse"
     hypothesis = sides.settle(hypothesis, bases["hyp"], hint=hint)
     gold_links, links = sides.evened(gold, hypothesis, allow_missing=args.allow_missing)
-    _warn_if_swapped(links, gold_links, reverse=args.reverse)
+    _warn_if_displaced(links, gold_links, reverse=args.reverse)
     report = _figures(args, gold_links, links, bases)
     print(json.dumps(_as_json(report), ensure_ascii=False, indent=1) if args.json else _as_text(report))
     return 0
 
 
-def _warn_if_swapped(links: list[list[Link]], gold: list[list[Link]], *, reverse: bool) -> None:
-    """Say so where the hypothesis agrees much better with the gold when its sides are swapped."""
+def _warn_if_displaced(links: list[list[Link]], gold: list[list[Link]], *, reverse: bool) -> None:
+    """Say so where the hypothesis would agree much better with its sides swapped or its indices shifted."""
     as_it_is = sides.matches(links, gold)
-    other_way = sides.matches([swapped(pair) for pair in links], gold)
-    if other_way > _SWAPPED * as_it_is:
-        advice = "without --reverse" if reverse else "with --reverse"
-        say(f"{other_way} links match the gold {advice}, only {as_it_is} as it is: are the sides swapped?")
+    others = (
+        ("without --reverse" if reverse else "with --reverse", [swapped(pair) for pair in links]),
+        ("if its indices were 1 less; see --hyp-base and --gold-base", sides.shifted(links, -1)),
+        ("if its indices were 1 more; see --hyp-base and --gold-base", sides.shifted(links, 1)),
+    )
+    for how, other in others:
+        count = sides.matches(other, gold)
+        if count > _MUCH_BETTER * as_it_is:
+            say(f"only {as_it_is} links of the hypothesis match the gold, but {count} would {how}")
 
 
 def _figures(

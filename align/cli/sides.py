@@ -136,24 +136,29 @@ def settle(side: Side, base: int, *, hint: str = "") -> Side:
     return side._replace(pairs=pairs, base=base)
 
 
-def gold_base(gold: Side, *, links_guessed: bool) -> int:
+def gold_base(gold: Side, hypothesis: Side) -> int:
     """Return what the gold counts from, 0 or 1, and say so on stderr where its links told it.
 
     Raises
     ------
     InputError
-        If they do not tell.
+        If they do not tell, or the hypothesis speaks against it.
     """
     if gold.base is not None:
         return gold.base
     found = detect_base(gold.pairs)
-    if found.base is None:
-        if links_guessed:
-            raise InputError(
-                f"{gold.name}: does it count from 0 or from 1? {found.reason}; give --gold-base 0 or"
-                " --gold-base 1"
-            )
+    other = hypothesis.base if hypothesis.base is not None else detect_base(hypothesis.pairs).base
+    if found.base is None and not any(pair.links for pair in hypothesis.pairs):
         found = Base(0, "of no account: the hypothesis has no links")
+    if found.base == 1 and hypothesis.base is None and other == 0:
+        # A file of many pairs whose first tokens are never linked looks as if it counted from 1.
+        as_0, as_1 = _agreement(gold, [pair.links for pair in hypothesis.pairs])
+        if as_0 > as_1:
+            found = Base(None, f"{found.reason}, but it agrees better with the hypothesis from 0")
+    if found.base is None:
+        raise InputError(
+            f"{gold.name}: counts from 0 or from 1? {found.reason}; give --gold-base 0 or --gold-base 1"
+        )
     say(f"gold {gold.name} counts from {found.base} ({found.reason})")
     return int(found.base or 0)
 
@@ -167,22 +172,39 @@ def hypothesis_base(hypothesis: Side, gold: Sequence[Sequence[Link]]) -> int:
     Raises
     ------
     InputError
-        If it would.
+        If it would, or if it looks as if it counted from 1 and would agree better if it did not.
     """
     if hypothesis.base is not None:
         return hypothesis.base
     found = detect_base(hypothesis.pairs)
+    as_0, as_1 = _agreement(hypothesis, gold)
+    better = (
+        "from 1"
+        if found.base is None and as_1 > as_0
+        else "from 0"
+        if found.base == 1 and as_0 > as_1
+        else ""
+    )
+    if better:
+        raise InputError(
+            f"{hypothesis.name}: counts from 0 or from 1? {found.reason}, but it agrees better with the"
+            f" gold {better}; give --hyp-base 0 or --hyp-base 1"
+        )
     if found.base is None:
-        links = [pair.links for pair in hypothesis.pairs]
-        lower = [[Link(link.source - 1, link.target - 1) for link in pair] for pair in links]
-        if matches(lower, gold) > matches(links, gold):
-            raise InputError(
-                f"{hypothesis.name}: does it count from 0 or from 1? {found.reason}, and it agrees better"
-                " with the gold from 1; give --hyp-base 0 or --hyp-base 1"
-            )
         found = Base(0, f"taken so: {found.reason}")
     say(f"hypothesis {hypothesis.name} counts from {found.base} ({found.reason})")
     return int(found.base or 0)
+
+
+def shifted(links: Sequence[Sequence[Link]], by: int) -> list[list[Link]]:
+    """Return the links with ``by`` added to every index."""
+    return [[Link(link.source + by, link.target + by) for link in pair] for pair in links]
+
+
+def _agreement(side: Side, other: Sequence[Sequence[Link]]) -> tuple[int, int]:
+    """Return how many links are among the other's where the side counts from 0, and where from 1."""
+    links = [pair.links for pair in side.pairs]
+    return matches(links, other), matches(shifted(links, -1), other)
 
 
 def matches(hypothesis: Sequence[Sequence[Link]], gold: Sequence[Sequence[Link]]) -> int:
