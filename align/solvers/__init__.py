@@ -10,8 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from align.solvers.block import State, bcfw
+from align.solvers.block import bcfw
 from align.solvers.fit import Fit, Progress, Row
+from align.solvers.state import State
 
 __all__ = ["SOLVERS", "Fit", "Progress", "Row", "Solver", "State", "bcfw"]
 
@@ -35,7 +36,5 @@ class Solver(NamedTuple):
 
 
 SOLVERS = {
-    "bcfw": Solver(
-        bcfw, State.load, "block-coordinate Frank-Wolfe, exact steps (Lacoste-Julien et al. 2013)"
-    ),
+    "bcfw": Solver(bcfw, State.load, "block-coordinate Frank-Wolfe, exact steps, cached vertices"),
 }

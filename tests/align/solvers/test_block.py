@@ -8,7 +8,7 @@ from scipy.optimize import LinearConstraint, minimize
 from align.objective import evaluate
 from align.problem import MatchingProblem, Vertex
 from align.solvers import SOLVERS, State, bcfw
-from align.solvers.block import SAMPLINGS
+from align.solvers.block import SAMPLINGS, _best_cached, _remember
 
 
 @dataclass(frozen=True)
@@ -146,7 +146,7 @@ def test_every_block_gap_is_used_up_by_its_step():
     """After a step of a block by less than 1, its new point is the best on that line: no slope is left."""
     problem = Listed.random(1, 4, seed=5)
     lam = 0.01
-    before = bcfw(problem, lam=lam, passes=1, tolerance=0, averaging=False)
+    before = bcfw(problem, lam=lam, passes=1, tolerance=0, averaging=False, cache=0)
     psi, loss, _ = problem.oracle(np.zeros(4), 0)
     w_s = psi / lam
     gamma = min(1.0, loss / (lam * w_s @ w_s))
@@ -172,6 +172,7 @@ def test_the_average_gives_later_iterates_more_weight():
         lam=0.1,
         passes=4,
         tolerance=0,
+        cache=0,
         on_pass=lambda p: states.append((p.state.w.copy(), p.state.w_average.copy())),
     )
     last, average = states[-1]
@@ -181,10 +182,10 @@ def test_the_average_gives_later_iterates_more_weight():
 
 
 @pytest.mark.parametrize("sampling", SAMPLINGS)
-@pytest.mark.parametrize("averaging", [True, False])
-def test_the_compiled_pass_is_the_plain_loop_to_the_bit(sampling, averaging):
+@pytest.mark.parametrize("more", [{}, {"averaging": False}, {"cache": 0}, {"cache": 1}])
+def test_the_compiled_pass_is_the_plain_loop_to_the_bit(sampling, more):
     problem = pairs(12, 6, 5, seed=0)
-    options = {"lam": 0.05, "passes": 6, "tolerance": 0, "sampling": sampling, "averaging": averaging}
+    options = {"lam": 0.05, "passes": 6, "tolerance": 0, "sampling": sampling, **more}
     compiled, plain = bcfw(problem, **options), bcfw(Plain(problem), **options)
     np.testing.assert_array_equal(compiled.weights, plain.weights)
     for row, other in zip(compiled.history, plain.history, strict=True):
@@ -193,10 +194,53 @@ def test_the_compiled_pass_is_the_plain_loop_to_the_bit(sampling, averaging):
 
 def test_a_hundred_pairs_converge_in_a_few_passes():
     problem = pairs(100, 8, 10, seed=1, noise=0.5)
-    fit = bcfw(problem, lam=0.1, passes=20, tolerance=0.01)
+    fit = bcfw(problem, lam=0.01, tolerance=0.01)
     assert fit.status == "converged"
     assert fit.gap <= 0.01 * fit.primal
-    assert fit.passes <= 12
+    assert fit.passes <= 10
+
+
+def test_cached_vertices_save_passes_and_lead_to_the_same_minimum():
+    problem = pairs(20, 5, 4, seed=1)
+    cached, plain = (
+        bcfw(problem, lam=0.02, passes=3000, tolerance=0.005, averaging=False, cache=cache)
+        for cache in (10, 0)
+    )
+    assert cached.status == plain.status == "converged"
+    assert 3 * cached.passes <= plain.passes
+    lower = max(cached.dual, plain.dual)  # the minimum lies between this and either primal
+    assert lower <= cached.primal <= 1.006 * lower
+    assert lower <= plain.primal <= 1.006 * lower
+
+
+def test_without_averaging_nothing_depends_on_the_average():
+    problem = pairs(10, 5, 4, seed=12)
+    options = {"lam": 0.05, "passes": 4, "tolerance": 0}
+    with_average, alone = bcfw(problem, **options), bcfw(problem, **options, averaging=False)
+    assert [row[3:6] for row in with_average.history] == [row[3:6] for row in alone.history]
+
+
+def test_the_cache_gives_up_the_vertex_unused_for_longest():
+    w_cache, ell_cache, stamps = np.zeros((3, 2)), np.zeros(3), np.zeros(3, dtype=np.int64)
+
+    def remember(value, stamp):
+        _remember(np.array([value, -value]), value, stamp, w_cache, ell_cache, stamps)
+
+    for stamp, value in enumerate((1.0, 2.0, 1.0, 3.0, 4.0), 1):  # the second 1 renews the first
+        remember(value, stamp)
+    assert ell_cache.tolist() == [1.0, 4.0, 3.0]
+    assert w_cache.tolist() == [[1.0, -1.0], [4.0, -4.0], [3.0, -3.0]]
+    assert stamps.tolist() == [3, 5, 4]
+
+
+def test_the_best_cached_vertex_is_found_among_those_there_are():
+    generator = np.random.default_rng(0)
+    for _ in range(50):
+        w, w_cache, ell_cache = generator.normal(size=4), generator.normal(size=(6, 4)), generator.random(6)
+        stamps = generator.integers(0, 2, 6)
+        stamps[2] = 1
+        values = np.where(stamps > 0, ell_cache - 0.3 * w_cache @ w, -np.inf)
+        assert _best_cached(w, 0.3, w_cache, ell_cache, stamps) == values.argmax()
 
 
 @pytest.mark.parametrize("averaging", [True, False])
@@ -373,6 +417,7 @@ def test_a_wrong_oracle_is_noticed():
         ({"tolerance": math.nan}, "tolerance is nan; give 0 or more"),
         ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic"),
         ({"time_limit": 0.0}, r"time_limit is 0\.0; give seconds above 0, or None"),
+        ({"cache": -1}, "cache is -1; give 0 or more"),
         ({"gap_every": 0}, "gap_every is 0; give at least 1"),
     ],
 )
@@ -383,14 +428,15 @@ def test_options_out_of_range_are_refused(option, message):
 
 def test_a_state_of_another_run_is_refused():
     problem = Listed.random(3, 2, seed=0)
-    state = State.start(problem, lam=0.1, seed=0, sampling="cyclic", averaging=True)
+    state = State.start(problem, seed=0, lam=0.1, sampling="cyclic", averaging=True, cache=10)
     for other, options in (
         (Listed.random(4, 2, seed=0), {"lam": 0.1, "sampling": "cyclic"}),
         (problem, {"lam": 0.2, "sampling": "cyclic"}),
         (problem, {"lam": 0.1, "sampling": "uniform"}),
         (problem, {"lam": 0.1, "sampling": "cyclic", "averaging": False}),
+        (problem, {"lam": 0.1, "sampling": "cyclic", "cache": 3}),
     ):
-        with pytest.raises(ValueError, match="asked are .*; start anew"):
+        with pytest.raises(ValueError, match="the state is of a run with .*, asked is .*; start anew"):
             bcfw(other, **options, resume=replace(state))
 
 
