@@ -1,0 +1,245 @@
+"""Many lines of text to arrays at once: what :class:`~align.text.processor.TextProcessor` does, but fast.
+
+The tokens of a text, put one after the other, are its characters without the spaces. So the place of every
+token follows from the lengths of the tokens alone, and no token needs an object of its own: each distinct
+chunk of text is cut once, and the rest is arrays.
+"""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections.abc import Mapping, Sequence
+from itertools import chain
+from operator import itemgetter
+from typing import NamedTuple
+
+import numpy as np
+
+from align.text.normalise import CleanText, clean, count_changes, lookup_key, replace_in_place
+from align.text.processor import Memory, TextProcessor
+from align.text.profiles import marked_key
+
+# Distinct tokens, and chunks, that are kept from one call to the next.
+_KEPT = 300_000
+
+_SPACE, _LINE_FEED = 0x20, 0x0A
+
+# What is known of a chunk: the ids of its tokens as bytes (int32), their text, and the same where a number
+# follows (or None).
+_Chunk = tuple[bytes, str, "_Chunk | None"]
+_ids, _text, _numbered = itemgetter(0), itemgetter(1), itemgetter(2)
+_spaces = re.compile("  +")
+
+
+class Batch(NamedTuple):
+    """Tokens of N lines with S surface and T analysis tokens.
+
+    Attributes
+    ----------
+    text : list of str
+        The surface tokens of each line with one space between.
+    spans : ndarray of uint32, shape (S, 2)
+        Start and end of each surface token in its line as it was given, in characters.
+    starts : ndarray of int64, shape (N + 1,)
+        Line i has the surface tokens ``starts[i]`` to ``starts[i + 1]``.
+    surface : ndarray of int32, shape (S,)
+        Index of each surface token in ``BatchProcessor.surface``.
+    words : ndarray of int32, shape (T,)
+        Index of each analysis token in ``BatchProcessor.words``.
+    offsets : ndarray of int64, shape (N + 1,)
+        Line i has the analysis tokens ``offsets[i]`` to ``offsets[i + 1]``.
+    parents : ndarray of int32, shape (T,)
+        Surface token of each analysis token, counted within the line.
+    changes : mapping of str to int
+        Characters that cleaning replaced or deleted, by kind.
+    """
+
+    text: list[str]
+    spans: np.ndarray
+    starts: np.ndarray
+    surface: np.ndarray
+    words: np.ndarray
+    offsets: np.ndarray
+    parents: np.ndarray
+    changes: Mapping[str, int]
+
+
+class BatchProcessor:
+    """A text processor for many lines a call.
+
+    Parameters
+    ----------
+    processor : TextProcessor
+        What to do with each line.
+
+    Attributes
+    ----------
+    surface : list of str
+        Distinct surface tokens met so far; only :meth:`process` may start it afresh.
+    lengths : array of int
+        The number of characters of each of them.
+    words : list of str
+        Distinct analysis tokens met so far, likewise.
+    """
+
+    def __init__(self, processor: TextProcessor) -> None:
+        self._processor = processor
+        self._begin()
+
+    def _begin(self) -> None:
+        self.surface: list[str] = []
+        self.words: list[str] = []
+        self._surface_ids: dict[str, int] = {}
+        self._key_ids: dict[str, int] = {}
+        self._word_ids: dict[str, int] = {}
+        self.lengths = array("i")
+        # The key of each surface token; the analysis tokens of each key, one key after the other.
+        self._keys = array("i")
+        self._expansions, self._bounds = array("i"), array("q", [0])
+        self._chunks: Memory[_Chunk] = Memory(self._chunk, limit=_KEPT)
+
+    def process(self, lines: Sequence[str]) -> Batch:
+        """Tokenize lines; a line feed within one is a space.
+
+        Raises
+        ------
+        InputError
+            If a tokenizer of the user's own gives what is no token of the text.
+        """
+        if len(self.surface) > _KEPT:
+            self._begin()
+        if any("\n" in line for line in lines):
+            lines = [line.replace("\n", " ") for line in lines]
+        if self._processor.external is None:
+            joined, moved, changes = self._clean(lines)
+            text, surface = self._cut(joined)
+            starts, spans = self._place(joined, surface)
+            # No lines at all look like one empty line once they are joined.
+            text, starts = text[: len(lines)], starts[: len(lines) + 1]
+            for line, cleaned in moved.items():
+                here = spans[starts[line] : starts[line + 1]]
+                if len(here):
+                    here[:] = [cleaned.raw_span(*span) for span in here.tolist()]
+        else:
+            text, surface, starts, spans = self._one_by_one(lines)
+            changes = count_changes("".join(lines))
+        keys = np.array(self._keys, dtype=np.int32)[surface]
+        words, offsets, parents = self._analyse(self._in_context(keys, starts), starts)
+        return Batch(text, spans.astype(np.uint32), starts, surface, words, offsets, parents, changes)
+
+    def _clean(self, lines: Sequence[str]) -> tuple[str, dict[int, CleanText], Mapping[str, int]]:
+        """Return the cleaned lines joined, those whose characters moved, and the counts of changes."""
+        joined = "\n".join(lines)
+        if not self._processor.cleans:
+            return joined, {}, {}
+        replaced, complete = replace_in_place(joined)
+        changes = {} if replaced is joined and complete else count_changes("".join(lines))
+        if complete:
+            return replaced, {}, changes
+        cleaned = [clean(line) for line in lines]
+        moved = {number: each for number, each in enumerate(cleaned) if each.origin is not None}
+        composed = sum(each.changes.get("composed", 0) for each in moved.values())
+        changes |= {"composed": composed} if composed else {}
+        return "\n".join([each.text for each in cleaned]), moved, changes
+
+    def _cut(self, joined: str) -> tuple[list[str], np.ndarray]:
+        """Return the surface text of each line and the ids of all surface tokens."""
+        chunks = joined.replace("\n", " \n ").split(" ")
+        found = list(map(self._chunks.__getitem__, chunks))
+        for place, numbered in enumerate(map(_numbered, found)):
+            if numbered is not None and chunks[place + 1 : place + 2] and chunks[place + 1][:1].isdigit():
+                found[place] = numbered
+        surface = np.frombuffer(b"".join(map(_ids, found)), dtype=np.int32)
+        spaced = _spaces.sub(" ", " ".join(map(_text, found)))
+        return [line.strip(" ") for line in spaced.split("\n")], surface
+
+    def _chunk(self, chunk: str) -> _Chunk:
+        if chunk == "\n":
+            return b"", "\n", None
+        usual, numbered = self._processor.cut_chunk(chunk)
+        other = None if numbered is usual else (self._intern(numbered).tobytes(), " ".join(numbered), None)
+        return self._intern(usual).tobytes(), " ".join(usual), other
+
+    def _place(self, joined: str, surface: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return where each line's tokens start, and the spans of all tokens within their lines."""
+        codes = np.frombuffer(joined.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
+        feeds = codes == _LINE_FEED
+        visible = np.flatnonzero((codes != _SPACE) & ~feeds)
+        lengths = np.array(self.lengths, dtype=np.int64)[surface]
+        ends = np.cumsum(lengths)
+        assert (int(ends[-1]) if len(ends) else 0) == len(visible), "tokens are not the text"
+        begins = visible[ends - lengths]
+        line_starts = np.concatenate([[0], np.flatnonzero(feeds) + 1])
+        starts = np.append(np.searchsorted(begins, line_starts), len(begins))
+        spans = np.stack([begins, visible[ends - 1] + 1], axis=1)
+        spans -= np.repeat(line_starts, np.diff(starts))[:, None]
+        return starts, spans
+
+    def _one_by_one(self, lines: Sequence[str]) -> tuple[list[str], np.ndarray, np.ndarray, np.ndarray]:
+        """Tokenize each line by itself, as tokenizers from elsewhere need."""
+        text: list[str] = []
+        surface = array("i")
+        spans = array("q")
+        starts = np.zeros(len(lines) + 1, dtype=np.int64)
+        for number, line in enumerate(lines):
+            tokens = self._processor.process(line)
+            surface.extend(self._intern(tokens.surface))
+            spans.extend(chain.from_iterable(tokens.spans))
+            text.append(" ".join(tokens.surface))
+            starts[number + 1] = len(surface)
+        return text, np.array(surface, dtype=np.int32), starts, np.array(spans, dtype=np.int64).reshape(-1, 2)
+
+    def _in_context(self, keys: np.ndarray, starts: np.ndarray) -> np.ndarray:
+        """Put marked keys where a rule of keys in a row holds."""
+        plain = keys
+        for number, rule in enumerate(self._processor.profile.contexts):
+            size = len(rule.keys)
+            first = np.array([self._key(key) for key in sorted(rule.keys[0])], dtype=np.int32)
+            found = np.flatnonzero(np.isin(plain, first))
+            stops = starts[np.searchsorted(starts, found, side="right")]
+            found = found[found + size <= stops]
+            for place in range(1, size):
+                wanted = np.array([self._key(key) for key in sorted(rule.keys[place])], dtype=np.int32)
+                found = found[np.isin(plain[found + place], wanted)]
+            keys = keys.copy() if len(found) and keys is plain else keys
+            for place, reading in enumerate(rule.readings):
+                if reading is not None and len(found):
+                    keys[found + place] = self._key(marked_key(number, place))
+        return keys
+
+    def _analyse(self, keys: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return analysis tokens, where each line's start, and their surface tokens."""
+        bounds = np.array(self._bounds, dtype=np.int64)
+        counts = np.diff(bounds)[keys]
+        within = np.arange(len(keys)) - np.repeat(starts[:-1], np.diff(starts))
+        before = np.concatenate([[0], np.cumsum(counts)])
+        where = np.arange(before[-1]) + np.repeat(bounds[:-1][keys] - before[:-1], counts)
+        words = np.array(self._expansions, dtype=np.int32)[where]
+        return words, before[starts], np.repeat(within, counts).astype(np.int32)
+
+    def _intern(self, tokens: Sequence[str]) -> array[int]:
+        """Return the ids of surface tokens, new ones taken in."""
+        found = array("i")
+        for token in tokens:
+            number = self._surface_ids.get(token)
+            if number is None:
+                number = self._surface_ids[token] = len(self.surface)
+                self.surface.append(token)
+                self.lengths.append(len(token))
+                self._keys.append(self._key(lookup_key(token)))
+            found.append(number)
+        return found
+
+    def _key(self, key: str) -> int:
+        """Return the id of a key, a new one analysed."""
+        number = self._key_ids.get(key)
+        if number is None:
+            number = self._key_ids[key] = len(self._bounds) - 1
+            for word in self._processor.profile.words(key):
+                if word not in self._word_ids:
+                    self._word_ids[word] = len(self.words)
+                    self.words.append(word)
+                self._expansions.append(self._word_ids[word])
+            self._bounds.append(len(self._expansions))
+        return number

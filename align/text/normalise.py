@@ -1,0 +1,188 @@
+"""Cleaning of a line of text, and the one function that turns a token into its lookup key.
+
+Cleaning makes text canonical without touching its words: Unicode normal form C [1]_ (never KC, which would
+rewrite ``½`` or ``ﬁ``), every kind of white space and control character one ASCII space, invisible
+characters deleted. It remembers where each character came from.
+
+References
+----------
+.. [1] Unicode Standard Annex 15, "Unicode Normalization Forms".
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import NamedTuple
+
+from align.text.characters import APOSTROPHES
+
+# All that ends a line or parts words somewhere (tab, vertical tab, form feed, carriage return, file to unit
+# separators, U+0085, no-break and wide spaces, U+2028, U+2029, zero width space), and control characters.
+_SPACES = "\x00-\x1f\x7f-\xa0\u1680\u180e\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
+# Soft hyphen, byte order mark, word joiner, marks of the direction of writing.
+_INVISIBLE = "\xad\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+
+_space = re.compile(f"[{_SPACES}]")
+_invisible = re.compile(f"[{_INVISIBLE}]")
+_special = re.compile(f"[{_SPACES}{_INVISIBLE}]")
+_special_in_lines = re.compile(f"[{_SPACES}{_INVISIBLE}](?<!\n)")
+_wide_space = re.compile(r"\s")
+
+# Text of the 1990s in the Windows code page 1252, read as Latin-1: the quotes and dashes it meant.
+# U+0085 (an ellipsis there) is left out: it is the NEXT LINE of other texts, so a space.
+_WINDOWS = {
+    code: bytes([code]).decode("cp1252")
+    for code in range(0x80, 0xA0)
+    if code not in (0x81, 0x85, 0x8D, 0x8F, 0x90, 0x9D)
+}
+_SPACE_TABLE = {ord(character): " " for character in map(chr, range(0x3001)) if _space.match(character)}
+_TABLE = _SPACE_TABLE | _WINDOWS
+_TABLE_IN_LINES = {code: into for code, into in _TABLE.items() if code != 0x0A}
+
+_NOTHING: Mapping[str, int] = MappingProxyType({})
+
+_inner_apostrophe = re.compile(rf"(?<=\w)[{APOSTROPHES}]|[\u2019\u02bc]")
+# Brackets and quotes as escaped in the Penn Treebank; old corpora have them.
+_TREEBANK = {
+    "-lrb-": "(",
+    "-rrb-": ")",
+    "-lsb-": "[",
+    "-rsb-": "]",
+    "-lcb-": "{",
+    "-rcb-": "}",
+    "''": '"',
+    "``": '"',
+}
+
+
+class CleanText(NamedTuple):
+    """Cleaned text and the way back.
+
+    Attributes
+    ----------
+    text : str
+        The cleaned text; its only white space is U+0020.
+    origin : (list of int, list of int) or None
+        Start and end in the original text of what each cleaned character came from; None where every
+        character stands at its old place.
+    changes : mapping of str to int
+        Characters changed: ``spaces`` (white space and controls made a space), ``windows`` (quotes and
+        dashes of code page 1252), ``invisible`` (deleted), ``composed`` (lines changed by normal form C).
+    """
+
+    text: str
+    origin: tuple[list[int], list[int]] | None
+    changes: Mapping[str, int]
+
+    def raw_span(self, start: int, stop: int) -> tuple[int, int]:
+        """Return the span of the original text behind ``text[start:stop]`` (not empty)."""
+        if self.origin is None:
+            return start, stop
+        return self.origin[0][start], self.origin[1][stop - 1]
+
+
+def clean(text: str) -> CleanText:
+    """Clean one line of text.
+
+    Parameters
+    ----------
+    text : str
+        A line without its line end.
+    """
+    if text.isascii() and text.isprintable():
+        return untouched(text)
+    normal = unicodedata.is_normalized("NFC", text)
+    if normal and not _special.search(text):
+        return untouched(text)
+    changes = count_changes(text)
+    replaced = text.translate(_TABLE)
+    if normal and not _invisible.search(replaced):
+        return CleanText(replaced, None, changes)
+    if not normal:
+        changes["composed"] = 1
+    return CleanText(*_rebuild(replaced), changes)
+
+
+def untouched(text: str) -> CleanText:
+    """Return a text as if nothing had to be cleaned."""
+    return CleanText(text, None, _NOTHING)
+
+
+def count_changes(text: str) -> dict[str, int]:
+    """Return how many characters of each kind :func:`clean` replaces or deletes."""
+    found = _special.findall(text)
+    windows = sum(ord(character) in _WINDOWS for character in found)
+    invisible = sum(_invisible.match(character) is not None for character in found)
+    spaces = len(found) - windows - invisible
+    counts = {"spaces": spaces, "windows": windows, "invisible": invisible}
+    return {kind: count for kind, count in counts.items() if count}
+
+
+def replace_in_place(text: str) -> tuple[str, bool]:
+    """Do the part of cleaning that moves no character, on many lines at once (a line feed between them).
+
+    Returns
+    -------
+    text : str
+        The same number of characters; white space made U+0020, line feeds kept.
+    complete : bool
+        Whether that was all; else some lines hold characters to delete or to compose.
+    """
+    if _special_in_lines.search(text):
+        text = text.translate(_TABLE_IN_LINES)
+    complete = text.isascii() or not (_invisible.search(text) or not unicodedata.is_normalized("NFC", text))
+    return text, complete
+
+
+def _rebuild(text: str) -> tuple[str, tuple[list[int], list[int]]]:
+    """Compose and delete, keeping the origin of every character."""
+    pieces: list[str] = []
+    starts: list[int] = []
+    ends: list[int] = []
+    segment = ""
+    places: list[int] = []
+
+    def close() -> None:
+        composed = unicodedata.normalize("NFC", segment)
+        pieces.append(composed)
+        # Where the number of characters stays, each has its own place; else all share the segment's.
+        own = len(composed) == len(places)
+        starts.extend(places if own else [places[0]] * len(composed))
+        ends.extend(place + 1 for place in (places if own else [places[-1]] * len(composed)))
+
+    for position, character in enumerate(text):
+        if _invisible.match(character):
+            continue
+        if segment and (character < "\u0300" or not _joins(segment, character)):
+            close()
+            segment, places = "", []
+        segment += character
+        places.append(position)
+    if segment:
+        close()
+    return "".join(pieces), (starts, ends)
+
+
+def _joins(segment: str, character: str) -> bool:
+    """Say whether a character composes with, or is reordered within, what stands before it."""
+    if unicodedata.combining(character):
+        return True
+    normal = unicodedata.normalize
+    return normal("NFC", segment + character) != normal("NFC", segment) + normal("NFC", character)
+
+
+def lookup_key(token: str) -> str:
+    """Return the key under which a token is counted and looked up in vectors.
+
+    The one casing function of the project: training, priors, vectors and alignment of new text all use it.
+    Lower case, normal form C, invisible characters gone, every sign typed for an apostrophe made ``'``,
+    Treebank escapes of brackets and quotes undone. Never empty; a token of nothing visible gives ``_``.
+    """
+    key = token.lower()
+    if key.isascii() and key.isprintable() and " " not in key and key not in _TREEBANK and "`" not in key:
+        return key or "_"
+    key = _wide_space.sub("_", clean(key).text.strip())
+    return _TREEBANK.get(key) or _inner_apostrophe.sub("'", key) or "_"

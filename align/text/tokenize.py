@@ -1,0 +1,134 @@
+r"""The ``rules`` tokenizer: a compiled set of rules for each language.
+
+Text is parted at white space; each chunk is then cut by one regular expression. A chunk is cut the same
+way wherever it stands (but for ``No.`` and its like, which look at whether a number follows), so the
+processor cuts each distinct chunk once and remembers.
+
+The rules, in order: addresses; numbers (``9.8``, ``1,000.50``, ``.5``), parted from a unit of measure
+(``9.8m``: ``9.8`` + ``m``) and from currency and percent signs; abbreviations (``Mr.``, ``p.m.``);
+elided words (``l'`` + ``homme``); words, with the apostrophes inside them (``it's``, ``aujourd'hui``);
+runs of dots and dashes; any other sign by itself. Hyphens and slashes are signs. Nothing is rewritten: the
+pieces of a chunk put together are the chunk.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from functools import lru_cache
+from typing import NamedTuple
+
+from align.text.characters import APOSTROPHES, MARKS, MODIFIERS, UNSPACED
+from align.text.languages import Language, rules_of
+
+# A word: letters, digits and underscores with their marks, not of scripts without spaces.
+_SIGN = rf"[^\W{UNSPACED}]"
+_WORD = rf"(?:{_SIGN}++[{MARKS}]*+)++"
+_LETTER = rf"[^\W\d_{UNSPACED}]"
+_APOSTROPHE = f"[{APOSTROPHES}]"
+_END = rf"(?![\w{MARKS}])"
+
+_ADDRESS = (
+    # A web address ends before the punctuation of the sentence around it.
+    r"(?:[hH][tT][tT][pP][sS]?|[fF][tT][pP])://[^\s<>\"«»]*[\w/#=&]"
+    r"|[wW][wW][wW]\.[\w-]+\.[^\s<>\"«»]*[\w/#=&]"
+    r"|\w[\w.+-]*@\w[\w-]*(?:\.\w[\w-]*)+"
+)
+
+_UNITS = (
+    "bn|m|mn|km|cm|mm|kg|mg|g|kb|mb|gb|tb|KB|MB|GB|TB|kHz|MHz|GHz|Hz|kW|MW|GW|TW|kWh|MWh|GWh|TWh|ha|hl|ml|cl"
+)
+_NUMBER = rf"(?:\.(?=\d))?\d++(?:[.,:٫٬{APOSTROPHES}]\d++)*+"
+
+_CASES: dict[str, Callable[[str], str]] = {
+    "lower": lambda word: word,
+    "capital": lambda word: word[:1].upper() + word[1:],
+    "upper": str.upper,
+}
+
+
+class Cutter(NamedTuple):
+    """The rules of one language.
+
+    Attributes
+    ----------
+    cut : function
+        ``cut(chunk, number_follows)``: the tokens of a chunk without white space, in order; put together
+        they are the chunk. ``number_follows`` is for chunks that are ``numbered`` only.
+    numbered : function
+        ``numbered(chunk)``: whether the cut depends on a number following.
+    """
+
+    cut: Callable[[str, bool], list[str]]
+    numbered: Callable[[str], bool]
+
+
+@lru_cache(maxsize=64)
+def rules(language: str, *, keep_unspaced: bool = False) -> Cutter:
+    """Return the rules tokenizer of a language.
+
+    Parameters
+    ----------
+    language : str
+        Language code; an unknown one gets the rules common to all.
+    keep_unspaced : bool
+        Give runs of a script without spaces whole, for a segmenter, instead of by characters.
+    """
+    known = rules_of(language)
+    pieces = _compile(known, keep_unspaced=keep_unspaced)
+    before_number = _words(known.numbered, "lower", "capital")
+    at_end = re.compile(rf"(?<![\w{MARKS}])(?:{before_number})\.\Z")
+
+    def cut(chunk: str, number_follows: bool) -> list[str]:
+        return pieces(chunk + "0")[:-1] if number_follows else pieces(chunk)
+
+    return Cutter(cut, lambda chunk: chunk.endswith(".") and at_end.search(chunk) is not None)
+
+
+def _compile(known: Language, *, keep_unspaced: bool) -> Callable[[str], list[str]]:
+    """Put the rules of a language into one expression; earlier alternatives win."""
+    one = rf"[{UNSPACED}][{MARKS}]*+"
+    unspaced = rf"(?:{one})++" if keep_unspaced else one
+    alternatives = [
+        _ADDRESS,
+        rf"(?<![\w.]){_NUMBER}(?:(?!(?:{_UNITS}){_END}){_WORD})?",
+        rf"(?:{_LETTER}{{1,2}}\.){{2,}}",
+        rf"(?:{_words(known.abbreviations, 'lower', 'capital', 'upper')})\.",
+        rf"(?:{_words(known.numbered, 'lower', 'capital')})\.(?=\d)",
+        *_elisions(known),
+        rf"{_WORD}(?:{_APOSTROPHE}{_WORD})*+" + (rf"(?::{_LETTER}++)?" if known.colon else ""),
+        unspaced,
+        r"\.{2,}|-{2,}|={2,}|\*{2,}|#{2,}|~{2,}|''|``",
+        # Any other sign with what modifies it; emoji joined by U+200D are one.
+        rf"\S[{MODIFIERS}{MARKS}]*+(?:(?<=\u200d)\S[{MODIFIERS}{MARKS}]*+)*+",
+    ]
+    return re.compile("|".join(filter(None, alternatives))).findall
+
+
+def _elisions(known: Language) -> list[str]:
+    """Return the expressions for apostrophes at the end of a word and in front of one."""
+    found = []
+    if known.whole:
+        # In front of the apostrophe or after it: po', 's, 'n'.
+        found.append(rf"(?:{_words(known.whole, 'lower', 'capital')}){_END}(?!{_APOSTROPHE}\w)")
+    if known.clitics:
+        found.append(rf"{_APOSTROPHE}(?:{_words(known.clitics, 'lower', 'upper')}){_END}")
+    if known.elides_all:
+        # But names and words of other languages: O'Neill, Pepper's.
+        found.append(rf"(?!O{_APOSTROPHE}){_LETTER}++{_APOSTROPHE}(?!s{_END})(?={_SIGN})")
+    if known.elided:
+        found.append(rf"(?:{_words(known.elided, 'lower', 'capital', 'upper')}){_APOSTROPHE}")
+    return found
+
+
+def _words(words: str, *cases: str) -> str:
+    """Return an alternative of words, longest first, in the cases named; any apostrophe for theirs."""
+    forms = {_CASES[case](word) for word in words.split() for case in cases} | set(words.split())
+    escaped = (
+        re.escape(form).replace("'", _APOSTROPHE) for form in sorted(forms, key=lambda f: (-len(f), f))
+    )
+    return "|".join(escaped)
+
+
+# Whether a token is of a script without spaces.
+is_unspaced: Callable[[str], object] = re.compile(f"[{UNSPACED}]").match

@@ -1,0 +1,304 @@
+"""Stage ``preprocess``: sentence pairs cleaned, tokenized, checked and numbered.
+
+Every line of the input stays in its place: what cannot be used is reported, with its reason, in
+``rejects.tsv``, and line N of ``source.txt`` and ``target.txt`` always belongs to line N of the input.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.bitext import Row, open_bitext
+from align.errors import InputError
+from align.text.batch import Batch, BatchProcessor
+from align.text.processor import TextProcessor
+from align.text.sentences import SAMPLE_SIZE
+from align.vocabulary import Vocabulary
+from pipeline.preprocess_checks import check_encoding, check_usable, warnings
+from pipeline.preprocess_counts import SHIFTS, correlations, hash_pairs
+from pipeline.preprocess_parts import Parts
+from pipeline.preprocess_shard import SIDES, Settings, Shard, Summary, process_shard
+from pipeline.preprocess_write import WordCounts, write_corpus, write_gold
+from pipeline.stage import StageContext
+
+# Lines a worker is given at a time: enough to share the cost of arrays, a few MB.
+SHARD = 8192
+
+
+def run(
+    context: StageContext,
+    *,
+    profile: str = "plain",
+    max_length: int = 100,
+    max_ratio: float = 5.0,
+    source_tokenizer: str = "rules",
+    target_tokenizer: str = "rules",
+    strip_markup: bool = True,
+) -> None:
+    """Clean, tokenize and check the corpus and the gold text.
+
+    Parameters
+    ----------
+    profile : str
+        What statistics are made of: ``plain``, the words as they are; ``expand``, contractions undone
+        (French l'homme, du: le homme, de le) where the language has rules. Links refer to the words as
+        they are with both.
+    max_length : int
+        Words a pair may have on either side, contractions undone. Longer pairs are split to shorter
+        parallel ones, or rejected where that cannot be.
+    max_ratio : float
+        Pairs of 10 words or more whose one side has over this many times the words of the other are aligned,
+        but left out of statistics.
+    source_tokenizer : str
+        Tokenizer of the source: ``rules``; ``jieba``, ``pythainlp`` or ``janome`` for scripts without
+        spaces; ``nltk:NAME``; ``module:function`` of your own. Tokenized corpora need none.
+    target_tokenizer : str
+        Tokenizer of the target, likewise.
+    strip_markup : bool
+        Leave out lines that are markup (<SPEAKER ID=1>) and language tags before a speech ((DE)). Never
+        done to tokenized text.
+
+    Raises
+    ------
+    InputError
+        If an option or the input is wrong, too many lines are not text in the encoding, or no pair is
+        usable.
+    """
+    if max_length < 1 or max_ratio < 1:
+        raise InputError(
+            f"preprocess: max_length {max_length}, max_ratio {max_ratio:g}; both must be at least 1"
+        )
+    tokenized = context.option("corpus.tokenized")
+    recorded = [
+        TextProcessor(context.option(f"corpus.{side}"), profile=profile, tokenizer=tokenizer).settings()
+        for side, tokenizer in zip(SIDES, (source_tokenizer, target_tokenizer), strict=True)
+    ]
+    chosen = [settings | {"tokenizer": "spaces"} if tokenized else settings for settings in recorded]
+    settings = Settings(
+        (json.dumps(chosen[0]), json.dumps(chosen[1])),
+        max_length,
+        max_ratio,
+        strip_markup and not tokenized,
+        str(context.scratch),
+    )
+    with open(context.inputs["download"] / "sources.json", encoding="utf-8") as file:
+        sources = json.load(file)
+    corpus = _read_corpus(context, sources["corpus"], settings)
+    _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
+    vocabularies = _gold(context, sources["gold"], recorded, corpus)
+    write_corpus(
+        context.folder,
+        context.scratch,
+        corpus.summaries,
+        corpus.numbers,
+        [ids for _, ids in vocabularies],
+    )
+    for side, (vocabulary, _) in zip(SIDES, vocabularies, strict=True):
+        vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
+    _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
+    _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
+
+
+@dataclass
+class _Corpus:
+    """What is known of the corpus when all its shards are done."""
+
+    where: str
+    summaries: list[Summary] = field(default_factory=list)
+    words: tuple[WordCounts, WordCounts] = field(default_factory=lambda: (WordCounts(), WordCounts()))
+    numbers: tuple[list[np.ndarray], list[np.ndarray]] = field(default_factory=lambda: ([], []))
+    reasons: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> int:
+        return sum(summary.lines for summary in self.summaries)
+
+    @property
+    def used_lines(self) -> int:
+        return sum(summary.used_lines for summary in self.summaries)
+
+
+def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settings) -> _Corpus:
+    """Send the corpus through the workers, shard by shard, and write the reject report."""
+    paths = [context.inputs["download"] / path for path in source["paths"]]
+    rows = open_bitext(
+        source["kind"],
+        paths,
+        encoding=context.option("corpus.encoding"),
+        languages=(context.option("corpus.source"), context.option("corpus.target")),
+        limit=context.option("corpus.limit"),
+    )
+    corpus = _Corpus(str(paths[0]))
+    shards = _shards(rows, settings, corpus.where, context.option("corpus.encoding"))
+    with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
+        rejects.write("line\treason\teffect\tdetail\n")
+        for summary in context.map(process_shard, shards, unit="shards"):
+            rejects.writelines("\t".join(map(str, reject)) + "\n" for reject in summary.rejects)
+            corpus.reasons.update(reject.reason for reject in summary.rejects)
+            corpus.changes.update(summary.changes)
+            for words, numbers, side in zip(corpus.words, corpus.numbers, summary.sides, strict=True):
+                numbers.append(words.add(side.words, side.counts))
+            corpus.summaries.append(summary.light())
+    check_usable(corpus.where, corpus.lines, corpus.used_lines, corpus.reasons)
+    return corpus
+
+
+def _shards(rows: Iterable[Row], settings: Settings, where: str, encoding: str) -> Iterator[Shard]:
+    """Group rows to shards; the first of them train the sentence splitters."""
+    bad, first_bad, number, shard = 0, "", 0, _new_shard(0, 0, settings)
+    for row in rows:
+        if row.problem:
+            shard.problems.append((len(shard.texts[0]), row.problem, row.detail))
+            if row.problem == "encoding":
+                bad, first_bad = bad + 1, first_bad or f"line {row.number + 1}, {row.detail}"
+        shard.texts[0].append(row.source)
+        shard.texts[1].append(row.target)
+        if len(shard.texts[0]) == SHARD:
+            check_encoding(where, bad, row.number + 1, first_bad, encoding)
+            if number == 0:
+                _write_samples(shard)
+            yield shard
+            number += 1
+            shard = _new_shard(number, row.number + 1, settings)
+    lines = shard.first + len(shard.texts[0])
+    check_encoding(where, bad, lines, first_bad, encoding)
+    if shard.texts[0]:
+        if number == 0:
+            _write_samples(shard)
+        yield shard
+
+
+def _new_shard(number: int, first: int, settings: Settings) -> Shard:
+    return Shard(number, first, ([], []), [], settings)
+
+
+def _write_samples(shard: Shard) -> None:
+    for side, texts in zip(SIDES, shard.texts, strict=True):
+        path = Path(shard.settings.folder) / f"sample.{side}.txt"
+        size = 0
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            for text in texts:
+                out.write(f"{text}\n")
+                size += len(text)
+                if size > SAMPLE_SIZE:
+                    break
+
+
+def _gold(
+    context: StageContext, gold: dict[str, Any] | None, recorded: list[dict[str, str]], corpus: _Corpus
+) -> list[tuple[Vocabulary, np.ndarray]]:
+    """Add the words of the gold text, write it, and return the vocabulary and ids of each side."""
+    if gold is None:
+        return [words.rank() for words in corpus.words]
+    batches, processors = _read_gold(context, gold, recorded)
+    in_corpus = context.option("gold.in_corpus")
+    for batch, processor, words in zip(batches, processors, corpus.words, strict=True):
+        counts = np.bincount(batch.words, minlength=len(processor.words))
+        present = np.flatnonzero(counts)
+        words.add([processor.words[word] for word in present.tolist()], counts[present] * int(in_corpus))
+    overlap = _overlap(corpus, batches, processors)
+    corpus.notes |= {"gold_pairs": len(batches[0].text), "gold_pairs_in_corpus": overlap}
+    if overlap:
+        context.warn(
+            f"{overlap} of {len(batches[0].text)} gold pairs are in the corpus as well: "
+            "an evaluation on them says nothing of unseen text"
+        )
+    ranked = [words.rank() for words in corpus.words]
+    write_gold(context.folder, batches, processors, [vocabulary for vocabulary, _ in ranked])
+    return ranked
+
+
+def _read_gold(
+    context: StageContext, gold: dict[str, Any], recorded: list[dict[str, str]]
+) -> tuple[list[Batch], list[BatchProcessor]]:
+    """Take the gold text as it is: its tokens are what stands between spaces."""
+    paths = [context.inputs["download"] / path for path in gold["files"]]
+    texts: tuple[list[str], list[str]] = ([], [])
+    for row in open_bitext("files", paths, encoding="utf-8"):
+        if row.problem:
+            raise InputError(f"{paths[0]}:{row.number + 1}: {row.detail}; mend this pair in both gold files")
+        texts[0].append(row.source)
+        texts[1].append(row.target)
+    if not texts[0]:
+        raise InputError(f"{paths[0]}: the gold text is empty; give its sentences or leave gold.files out")
+    processors = [
+        BatchProcessor(TextProcessor.from_settings(settings | {"tokenizer": "spaces"}))
+        for settings in recorded
+    ]
+    return [processor.process(side) for processor, side in zip(processors, texts, strict=True)], processors
+
+
+def _overlap(corpus: _Corpus, batches: list[Batch], processors: list[BatchProcessor]) -> int:
+    """Return how many gold pairs are pairs of the corpus."""
+    spans = [np.stack([batch.offsets[:-1], batch.offsets[1:]], axis=1) for batch in batches]
+    parts = Parts(np.arange(len(spans[0])), (spans[0], spans[1]))
+    hashes = hash_pairs(
+        [processor.words for processor in processors], [batch.words for batch in batches], parts
+    )
+    known = np.concatenate([summary.hashes for summary in corpus.summaries])
+    filled = (parts.sizes()[0] > 0) & (parts.sizes()[1] > 0)
+    return int(np.isin(hashes[filled], known).sum())
+
+
+def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:
+    """Warn of what looks wrong in the corpus as a whole."""
+    hashes = np.concatenate([summary.hashes for summary in corpus.summaries])
+    duplicates = len(hashes) - len(np.unique(hashes))
+    identical = corpus.reasons["identical"]
+    sums = np.sum([summary.lengths for summary in corpus.summaries], axis=0)
+    corpus.notes |= {
+        "duplicates": duplicates,
+        "length_correlation": round(float(correlations(sums)[SHIFTS.index(0)]), 4),
+    }
+    for text in warnings(corpus.summaries, identical=identical, duplicates=duplicates, segmented=segmented):
+        context.warn(text)
+
+
+def _report(context: StageContext, corpus: _Corpus, vocabularies: list[Vocabulary], tokenized: bool) -> None:
+    """Write ``summary.json``, and say the same in a line."""
+    sides = [[summary.sides[place] for summary in corpus.summaries] for place in (0, 1)]
+    summary = {
+        "lines": corpus.lines,
+        "pairs": corpus.used_lines,
+        "parts": sum(summary.parts for summary in corpus.summaries),
+        "split_pairs": sum(summary.split_lines for summary in corpus.summaries),
+        "parts_in_statistics": sum(len(summary.hashes) for summary in corpus.summaries),
+        "tokenized": tokenized,
+        "rejects": dict(sorted(corpus.reasons.items())),
+        "changes": dict(sorted(corpus.changes.items())),
+        "surface_tokens": {
+            side: sum(each.surface for each in found) for side, found in zip(SIDES, sides, strict=True)
+        },
+        "analysis_tokens": {
+            side: sum(each.tokens for each in found) for side, found in zip(SIDES, sides, strict=True)
+        },
+        "vocabulary": {side: len(vocabulary) for side, vocabulary in zip(SIDES, vocabularies, strict=True)},
+        **corpus.notes,
+    }
+    _write_json(context.folder / "summary.json", summary)
+    for key, value in summary.items():
+        context.note(key, value)
+    rejected, changed = (
+        ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "nothing"
+        for counts in (corpus.reasons, corpus.changes)
+    )
+    context.say(
+        f"{corpus.used_lines} pairs of {corpus.lines} lines, {summary['split_pairs']} of them split; "
+        f"reported: {rejected}; cleaned: {changed}; "
+        f"vocabulary {len(vocabularies[0])} and {len(vocabularies[1])} words"
+    )
+
+
+def _write_json(path: Path, value: Any) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        json.dump(value, out, ensure_ascii=False, indent=2)
+        out.write("\n")

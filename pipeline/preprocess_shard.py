@@ -1,0 +1,241 @@
+"""One shard of lines through preprocessing, by a worker: text in, compact arrays in a temporary file out.
+
+A *line* is a pair of the input; a *part* is a row of the corpus: a line, or a piece of one that was too long.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from align.text.batch import Batch, BatchProcessor
+from align.text.markup import blank_language_tag, is_markup
+from align.text.processor import TextProcessor
+from align.text.sentences import SentenceSplitter
+from pipeline.preprocess_counts import SideCounts, count_side, hash_pairs, length_sums, take
+from pipeline.preprocess_parts import Parts, Reject, Report, make_parts
+
+SIDES = ("source", "target")
+
+# Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
+RATIO_FROM = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every shard is treated by.
+
+    Attributes
+    ----------
+    processors : (str, str)
+        Settings of the text processors of the source and the target, as JSON.
+    max_length : int
+        Analysis tokens that a part may have.
+    max_ratio : float
+        Ratio of lengths over which a part is left out of statistics.
+    strip_markup : bool
+        Whether lines of markup and language tags go.
+    folder : str
+        Where the shards' files go; ``sample.source.txt`` and ``sample.target.txt`` in it train the sentence
+        splitters.
+    """
+
+    processors: tuple[str, str]
+    max_length: int
+    max_ratio: float
+    strip_markup: bool
+    folder: str
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Lines in a row: ``first`` is the 0-based number of the first; lines with a problem have empty texts.
+
+    ``problems`` holds line within the shard, reason and detail.
+    """
+
+    number: int
+    first: int
+    texts: tuple[list[str], list[str]]
+    problems: list[tuple[int, str, str]]
+    settings: Settings
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the stage learns of a shard; the arrays are in files (see :func:`shard_files`).
+
+    Attributes
+    ----------
+    sides : (SideCounts, SideCounts)
+        Words and counts of source and target.
+    lengths : ndarray of float64
+        See :func:`pipeline.preprocess_counts.length_sums`.
+    hashes : ndarray of uint64
+        One for each part that statistics use; equal parts have equal ones.
+    changes : dict of str to int
+        What cleaning changed.
+    """
+
+    number: int
+    lines: int
+    used_lines: int
+    split_lines: int
+    parts: int
+    sides: tuple[SideCounts, SideCounts]
+    lengths: np.ndarray
+    hashes: np.ndarray
+    rejects: list[Reject]
+    changes: dict[str, int]
+
+    def light(self) -> Summary:
+        """Return it without what is added up elsewhere, so that many can be kept."""
+        sides = (self.sides[0].light(), self.sides[1].light())
+        return replace(self, sides=sides, rejects=[], changes={})
+
+
+def shard_files(folder: Path, number: int) -> dict[str, Path]:
+    """Return the files of a shard: arrays (``npz``) and the surface text of each side."""
+    names = {"arrays": "npz", "source": "source.txt", "target": "target.txt"}
+    return {name: folder / f"shard-{number:06d}.{ending}" for name, ending in names.items()}
+
+
+def process_shard(shard: Shard) -> Summary:
+    """Tokenize, check and split the lines of a shard; write its arrays and return the rest.
+
+    Raises
+    ------
+    InputError
+        If a tokenizer of the user's own gives what is no token.
+    """
+    settings = shard.settings
+    report = Report(shard.first, len(shard.texts[0]))
+    for row, reason, detail in shard.problems:
+        report.drop(row, reason, detail)
+    tags = 0
+    texts: Sequence[Sequence[str]] = shard.texts
+    if settings.strip_markup:
+        texts, tags = _strip_markup(shard.texts, report)
+    processors = [_processor(text) for text in settings.processors]
+    batches = [processor.process(lines) for processor, lines in zip(processors, texts, strict=True)]
+    _drop_empty(batches, report)
+    long = any((np.diff(batch.offsets) > settings.max_length)[report.alive].any() for batch in batches)
+    splitters = [*_splitters(settings)] if long else None
+    parts = make_parts(texts, batches, splitters, limit=settings.max_length, report=report)
+    used = _usable_for_statistics(texts, parts, settings.max_ratio, report)
+    alive = report.alive
+    counted = [
+        count_side(processor, batch, spans, used, alive)
+        for processor, batch, spans in zip(processors, batches, parts.spans, strict=True)
+    ]
+    _write(shard, parts, used, [ids for _, ids in counted], batches, alive)
+    changes = {"language_tags": tags} if tags else {}
+    for batch in batches:
+        for kind, count in batch.changes.items():
+            changes[kind] = changes.get(kind, 0) + count
+    return Summary(
+        number=shard.number,
+        lines=len(alive),
+        used_lines=int(alive.sum()),
+        split_lines=int(np.count_nonzero(np.bincount(parts.rows) > 1)) if len(parts.rows) else 0,
+        parts=len(parts.rows),
+        sides=(counted[0][0], counted[1][0]),
+        lengths=length_sums(np.diff(batches[0].starts), np.diff(batches[1].starts), alive),
+        hashes=hash_pairs([counts.words for counts, _ in counted], [ids for _, ids in counted], parts)[used],
+        rejects=sorted(report.rows, key=lambda reject: reject.line),
+        changes=changes,
+    )
+
+
+@lru_cache(maxsize=8)
+def _processor(settings: str) -> BatchProcessor:
+    # The settings come from the user's own configuration.
+    return BatchProcessor(TextProcessor.from_settings(json.loads(settings), trusted=True))
+
+
+def _splitters(settings: Settings) -> Iterator[SentenceSplitter]:
+    for side, processor in zip(SIDES, settings.processors, strict=True):
+        yield _splitter(json.loads(processor)["language"], str(Path(settings.folder) / f"sample.{side}.txt"))
+
+
+@lru_cache(maxsize=4)
+def _splitter(language: str, sample: str) -> SentenceSplitter:
+    with open(sample, encoding="utf-8", newline="\n") as lines:
+        return SentenceSplitter(language, lines)
+
+
+def _strip_markup(texts: Sequence[list[str]], report: Report) -> tuple[list[list[str]], int]:
+    """Drop lines that are markup on a side; blank language tags and count them."""
+    stripped = [[blank_language_tag(line) for line in side] for side in texts]
+    tags = sum(
+        line is not blank
+        for old, new in zip(texts, stripped, strict=True)
+        for line, blank in zip(old, new, strict=True)
+    )
+    for side, lines in zip(SIDES, stripped, strict=True):
+        for row, line in enumerate(lines):
+            if line.startswith((" ", "<")) and report.alive[row] and is_markup(line):
+                report.drop(row, "markup", f"{side}: {line.strip()[:100]}")
+    for row in np.flatnonzero(~report.alive).tolist():
+        for lines in stripped:
+            lines[row] = ""
+    return stripped, tags
+
+
+def _drop_empty(batches: Sequence[Batch], report: Report) -> None:
+    empty = [np.diff(batch.offsets) == 0 for batch in batches]
+    for row in np.flatnonzero(report.alive & (empty[0] | empty[1])).tolist():
+        both = empty[0][row] and empty[1][row]
+        report.drop(row, "empty_both" if both else "empty_src" if empty[0][row] else "empty_tgt")
+
+
+def _usable_for_statistics(
+    texts: Sequence[Sequence[str]], parts: Parts, max_ratio: float, report: Report
+) -> np.ndarray:
+    """Return which parts tell something of translation, bool, shape (P,); the others are reported."""
+    source, target = (each.astype(np.float64) for each in parts.sizes())
+    longer, shorter = np.maximum(source, target), np.minimum(source, target)
+    uneven = (longer >= RATIO_FROM) & (longer > max_ratio * shorter)
+    same = np.array([one == other for one, other in zip(*texts, strict=True)])
+    # A number or a sign is the same in all languages, and that is worth knowing.
+    for row in np.flatnonzero(same & report.alive).tolist():
+        if any(character.isalpha() for character in texts[0][row]):
+            report.note(row, "identical", "no-statistics", "source and target are the same")
+        else:
+            same[row] = False
+    for part in np.flatnonzero(uneven).tolist():
+        detail = f"{int(source[part])} source and {int(target[part])} target tokens, ratio over {max_ratio:g}"
+        report.note(int(parts.rows[part]), "length_ratio", "no-statistics", detail)
+    return ~(uneven | same[parts.rows])
+
+
+def _write(
+    shard: Shard,
+    parts: Parts,
+    used: np.ndarray,
+    ids: Sequence[np.ndarray],
+    batches: Sequence[Batch],
+    alive: np.ndarray,
+) -> None:
+    """Write the arrays and the surface text of a shard; lines out of use are empty."""
+    files = shard_files(Path(shard.settings.folder), shard.number)
+    arrays = {"lines": parts.rows + shard.first, "used": used}
+    for side, local, batch, spans in zip(SIDES, ids, batches, parts.spans, strict=True):
+        surface = np.diff(batch.starts)
+        arrays |= {
+            f"{side}.ids": local,
+            f"{side}.sizes": spans[:, 1] - spans[:, 0],
+            f"{side}.parents": take(batch.parents, spans),
+            f"{side}.spans": batch.spans[np.repeat(alive, surface)],
+            f"{side}.span_sizes": surface * alive,
+        }
+        with open(files[side], "w", encoding="utf-8", newline="\n") as out:
+            kept = alive.tolist()
+            out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, kept, strict=True))
+    with open(files["arrays"], "wb") as raw:
+        np.savez(raw, **arrays)  # type: ignore[arg-type]
