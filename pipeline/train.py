@@ -1,0 +1,305 @@
+"""Stage train: learn the weights of the features from the labelled pairs, and write the model folder."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.calibration import calibrate
+from align.errors import InputError, WorkError
+from align.features import GROUPS, Edges, Resources
+from align.labels import Labels
+from align.lexicon import Lexicon
+from align.model import Model
+from align.problem import MatchingProblem
+from align.solvers import SOLVERS, Fit, Progress, Row
+from align.vocabulary import Vocabulary
+from pipeline.plots import training_curve
+from pipeline.stage import StageContext
+
+LABELS = ("silver", "gold", "both", "none")
+CHECKPOINT = "checkpoint.npz"
+# Labels in which fewer pairs have a link are taken for a mistake, not for data.
+_LEAST_USABLE = 0.05
+# A gap that has not fallen after so many passes will not.
+_PATIENCE = 10
+_CALIBRATION_PAIRS = 1000
+_SECONDS_BETWEEN_LINES = 10.0
+
+
+def run(
+    context: StageContext,
+    *,
+    labels: str | None = None,
+    solver: str = "bcfw",
+    cost_fn: float = 3.0,
+    cost_fp: float = 1.0,
+    lam: float = 0.01,
+    passes: int = 50,
+    tolerance: float = 1e-3,
+    time_limit: float | None = None,
+) -> None:
+    """Learn the weights of the features.
+
+    Parameters
+    ----------
+    labels : str, optional
+        What to learn from: silver (links found by statistics), gold (the training part of the links made by
+        hand), both, or none (no training: the shipped default weights). Default: gold where gold.train > 0,
+        else none once default weights are shipped, else silver.
+    solver : str
+        The method: bcfw.
+    cost_fn : float
+        Cost of a missed sure link, >= 0.
+    cost_fp : float
+        Cost of a wrong link, >= 0.
+    lam : float
+        Regularisation, > 0: the weight of |w|^2 / 2 against the mean loss of a pair.
+    passes : int
+        At most so many passes over the labelled pairs, >= 1.
+    tolerance : float
+        Stop when the duality gap is at most this share of the primal objective, >= 0.
+    time_limit : float, optional
+        Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
+
+    Raises
+    ------
+    InputError
+        If an option is wrong, or too few of the labelled pairs have a link.
+    WorkError
+        If the duality gap does not fall.
+    """
+    _check_options(labels, solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit)
+    edges = Edges.load(context.inputs["featurize"] / "edges")
+    known = Labels.load(context.inputs["label"])
+    usable = _usable_pairs(edges, known, context.inputs["label"])
+    try:
+        problem = MatchingProblem(edges, known, cost_fn=cost_fn, cost_fp=cost_fp, pairs=usable)
+    except ValueError as error:
+        raise InputError(f"{context.inputs['featurize']}: {error}; run label and featurize again") from None
+    context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
+
+    fit = _solve(context, problem, solver, lam=lam, passes=passes, tolerance=tolerance, time_limit=time_limit)
+    _check_course(fit)
+    options = {
+        "solver": solver, "cost_fn": cost_fn, "cost_fp": cost_fp, "lam": lam, "passes": passes,
+        "tolerance": tolerance, "seed": context.seed,
+    }  # fmt: skip
+    facts = {
+        "pairs": len(usable),
+        "pairs_without_links": len(known) - len(usable),
+        "sure_links": int(known.counts().sum()),
+        "status": fit.status,
+        "primal": fit.primal,
+        "dual": fit.dual,
+        "gap": fit.gap,
+        "averaged": fit.averaged,
+        "passes": fit.passes,
+        "oracle_calls": fit.oracle_calls,
+    }
+    _save_model(context, edges, known, usable, fit.weights, options, facts)
+    training = {**options, **facts, "seconds": fit.seconds}
+    (context.folder / "training.json").write_text(
+        json.dumps(training, indent=1) + "\n", encoding="utf-8", newline="\n"
+    )
+    _write_history(fit.history, context.folder / "history.csv")
+    training_curve(fit.history, tolerance, context.folder / "curve.png")
+    context.note("training", training)
+    context.say(
+        f"{solver} {fit.status} after {fit.passes} passes, {fit.oracle_calls} oracle calls, "
+        f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
+    )
+    (context.folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def _check_options(
+    labels: str | None,
+    solver: str,
+    cost_fn: float,
+    cost_fp: float,
+    lam: float,
+    passes: int,
+    tolerance: float,
+    time_limit: float | None,
+) -> None:
+    if labels is not None and labels not in LABELS:
+        raise InputError(f"train.labels: {labels!r} is no kind of labels; give one of {', '.join(LABELS)}")
+    if labels == "none":
+        raise InputError(
+            "train.labels: none needs the shipped default weights, models/default, and there are none yet; "
+            "give silver, gold or both"
+        )
+    if solver not in SOLVERS:
+        raise InputError(f"train.solver: {solver!r} is no solver; give one of {', '.join(SOLVERS)}")
+    for name, value, fits, wanted in (
+        ("cost_fn", cost_fn, 0 <= cost_fn < math.inf, "a number of 0 or more"),
+        ("cost_fp", cost_fp, 0 <= cost_fp < math.inf, "a number of 0 or more"),
+        ("lam", lam, 0 < lam < math.inf, "a number above 0"),
+        ("passes", passes, passes >= 1, "1 or more"),
+        ("tolerance", tolerance, 0 <= tolerance < math.inf, "a number of 0 or more"),
+        ("time_limit", time_limit, time_limit is None or time_limit > 0, "seconds above 0"),
+    ):
+        if not fits:
+            raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
+
+
+def _usable_pairs(edges: Edges, labels: Labels, label_folder: Path) -> np.ndarray:
+    """Return the indices of the pairs that have a sure link; the others say nothing of what a link is.
+
+    Raises
+    ------
+    InputError
+        If there are too few of them.
+    """
+    usable = np.flatnonzero(labels.counts() > 0)
+    if len(usable) == 0 or len(usable) < _LEAST_USABLE * len(labels):
+        raise InputError(
+            f"{label_folder}: {len(usable)} of {len(labels)} labelled pairs have a sure link, "
+            f"at least {_LEAST_USABLE:.0%} is needed{_threshold(label_folder)}; "
+            "lower the threshold of the labels (--list label), or look whether the two sides are translations"
+        )
+    return usable
+
+
+def _threshold(label_folder: Path) -> str:
+    """Return the threshold the labels were made with, as far as the stage label has written it down."""
+    try:
+        summary = json.loads((label_folder / "summary.json").read_text(encoding="utf-8"))
+        return f" (threshold {summary['threshold']})"
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+
+
+def _solve(context: StageContext, problem: MatchingProblem, solver: str, **options: Any) -> Fit:
+    """Run the solver, from the checkpoint of a killed run where there is one."""
+    path = context.folder / CHECKPOINT
+    state = None
+    if path.exists():
+        try:
+            state = SOLVERS[solver].load(path)
+            context.say(f"goes on after pass {state.passes}, where an earlier run stopped")
+        except ValueError as error:
+            context.say(f"starts anew: {error}")
+    bar = context.progress(range(options["passes"]), total=options["passes"], unit="passes")
+    save, tell = _checkpoints(path), _teller(context)
+
+    def on_pass(progress: Progress) -> None:
+        save(progress)
+        tell(progress)
+        next(bar, None)
+
+    try:
+        return SOLVERS[solver].run(problem, seed=context.seed, resume=state, on_pass=on_pass, **options)
+    except ValueError as error:  # the options are checked: it is the features or a foreign checkpoint
+        raise WorkError(f"train: {error}; run featurize again with --force") from None
+
+
+def _checkpoints(path: Path) -> Callable[[Progress], None]:
+    """Return a function that saves the state, but never takes more than a tenth of the time."""
+    ended = took = 0.0
+
+    def save(progress: Progress) -> None:
+        nonlocal ended, took
+        began = time.perf_counter()
+        if ended and began - ended < 9 * took:
+            return
+        progress.state.save(path)
+        ended = time.perf_counter()
+        took = ended - began
+
+    return save
+
+
+def _teller(context: StageContext) -> Callable[[Progress], None]:
+    """Return a function that says where a long run stands."""
+    last = time.perf_counter()
+
+    def tell(progress: Progress) -> None:
+        nonlocal last
+        now = time.perf_counter()
+        if now - last >= _SECONDS_BETWEEN_LINES:
+            last = now
+            row = progress.row
+            context.say(f"pass {row.passes} of {progress.passes}: {_describe(row.primal, row.gap)}")
+
+    return tell
+
+
+def _describe(primal: float, gap: float) -> str:
+    share = f" ({gap / primal:.2%} of it)" if primal > 0 else ""
+    return f"primal {primal:.6g}, duality gap {gap:.3g}{share}"
+
+
+def _check_course(fit: Fit) -> None:
+    """Refuse weights that are no better than none.
+
+    Raises
+    ------
+    WorkError
+        If many passes have not brought the gap below that of w = 0.
+    """
+    gaps = [min(row.gap, row.average_gap) if row.average_gap < row.gap else row.gap for row in fit.history]
+    if fit.status != "converged" and fit.passes >= _PATIENCE and not min(gaps[1:]) < gaps[0]:
+        raise WorkError(
+            f"train: the duality gap did not fall in {fit.passes} passes ({gaps[0]:.4g} at the start, "
+            f"{fit.gap:.4g} at the end); raise train.lam"
+        )
+
+
+def _save_model(
+    context: StageContext,
+    edges: Edges,
+    labels: Labels,
+    usable: np.ndarray,
+    weights: np.ndarray,
+    options: dict[str, Any],
+    facts: dict[str, Any],
+) -> None:
+    preprocess, embed, lexicon = (context.inputs[name] for name in ("preprocess", "embed", "lexicon"))
+    vectors = [np.load(embed / f"{side}.vectors.npy", allow_pickle=False) for side in ("source", "target")]
+    with_vectors = vectors[0].shape[1] > 0
+    resources = Resources(
+        Lexicon.load(lexicon, mapped=True),
+        vectors[0] if with_vectors else None,
+        vectors[1] if with_vectors else None,
+        *(Vocabulary.load(preprocess / f"{side}.vocabulary.tsv") for side in ("source", "target")),
+    )
+    # A confidence needs no more pairs than these, evenly spread.
+    count = min(len(usable), _CALIBRATION_PAIRS)
+    chosen = usable[np.arange(count) * len(usable) // count]
+    model = Model(
+        weights=weights,
+        names=edges.names,
+        groups=_groups(edges.names, resources),
+        resources=resources,
+        text=json.loads((preprocess / "text.json").read_text(encoding="utf-8")),
+        calibration=calibrate(edges.take(chosen), labels.take(chosen), weights),
+        options=options,
+        provenance={"corpus": context.option("corpus.name"), **facts},
+    )
+    model.save(
+        context.folder,
+        vocabularies_from=preprocess,
+        lexicon_from=lexicon,
+        vectors_from=embed if with_vectors else None,
+    )
+
+
+def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
+    """Return the feature groups that the columns belong to."""
+    there = set(names)
+    return tuple(name for name, group in GROUPS.items() if there.intersection(group.names(resources)))
+
+
+def _write_history(history: tuple[Row, ...], path: Path) -> None:
+    """Write one line a pass; what was not measured is empty."""
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        out.write(",".join(Row._fields) + "\n")
+        for row in history:
+            out.write(",".join("" if math.isnan(value) else repr(value) for value in row) + "\n")

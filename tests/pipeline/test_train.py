@@ -1,0 +1,398 @@
+import csv
+import inspect
+import json
+import math
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from align.corpus import Corpus, Sentences
+from align.errors import InputError, WorkError
+from align.features import Edges, Resources, compute
+from align.labels import Labels
+from align.lexicon import estimate
+from align.links import Link
+from align.matching import solve
+from align.model import Model
+from align.solvers import Fit, Row, bcfw
+from align.vocabulary import Vocabulary
+from pipeline import train
+from pipeline.config import Config
+from pipeline.engine import Serial
+from pipeline.plots import training_curve
+from pipeline.progress import Reporter
+from pipeline.stage import Stage, StageContext
+
+GROUPS = ("position", "spelling", "lexical")
+WORDS = 40
+
+
+def written(folder, seed=0, count=60):
+    """Write what the stages before training leave: word i of one side translates word i of the other."""
+    generator = np.random.default_rng(seed)
+    source, target, links = [], [], []
+    for _ in range(count):
+        words = generator.choice(WORDS, generator.integers(2, 9), replace=False)
+        order = np.argsort(np.arange(len(words)) + generator.normal(size=len(words)))
+        source.append(words.tolist())
+        target.append(words[order].tolist())
+        links.append([Link(int(j), k) for k, j in enumerate(order)])
+    corpus = Corpus(Sentences.from_lists(source), Sentences.from_lists(target))
+    vocabularies = [
+        Vocabulary([f"{letter}{word}" for word in range(WORDS)], np.full(WORDS, 9)) for letter in "st"
+    ]
+    lexicon = estimate(corpus, WORDS, WORDS)
+    resources = Resources(lexicon, None, None, *vocabularies)
+    for side, vocabulary in zip(("source", "target"), vocabularies, strict=True):
+        for name in ("preprocess", "embed"):
+            (folder / name).mkdir(parents=True, exist_ok=True)
+        vocabulary.save(folder / "preprocess" / f"{side}.vocabulary.tsv")
+        np.save(folder / "embed" / f"{side}.vectors.npy", np.zeros((WORDS, 0), dtype=np.float32))
+    text = {side: {"language": language} for side, language in (("source", "en"), ("target", "fr"))}
+    (folder / "preprocess" / "text.json").write_text(json.dumps(text), encoding="utf-8")
+    lexicon.save(folder / "lexicon")
+    label(folder, Labels.from_lists(links))
+    compute(corpus, resources, groups=GROUPS).save(folder / "featurize" / "edges")
+    return folder
+
+
+def label(folder, labels):
+    labels.save(folder / "label")
+    (folder / "label" / "summary.json").write_text('{"threshold": 0.4}', encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def _made(tmp_path_factory):
+    return written(tmp_path_factory.mktemp("stages"))
+
+
+@pytest.fixture
+def stages(_made, tmp_path):
+    """A copy by hard links, so that a test may replace a file."""
+    for path in _made.rglob("*"):
+        if path.is_file():
+            copy = tmp_path / "stages" / path.relative_to(_made)
+            copy.parent.mkdir(parents=True, exist_ok=True)
+            os.link(path, copy)
+    return tmp_path / "stages"
+
+
+def context_of(stages, folder, *, seed=0):
+    folder.mkdir(exist_ok=True)
+    return StageContext(
+        folder=folder,
+        inputs={name: stages / name for name in ("preprocess", "embed", "lexicon", "label", "featurize")},
+        seed=seed,
+        jobs=1,
+        memory=2**30,
+        scratch=folder,
+        workdir=folder,
+        engine=Serial(),
+        reporter=Reporter("tiny"),
+        stage=Stage("train", train.run, uses=("corpus.name",)),
+        config=Config(Path("tiny.toml"), {"corpus": {"name": "tiny"}}, frozenset()),
+    )
+
+
+def lasting(folder):
+    """The bytes of all files, without the seconds that differ from run to run."""
+    found = {}
+    for path in sorted(folder.rglob("*")):
+        if path.name == "training.json":
+            kept = json.loads(path.read_text(encoding="utf-8"))
+            assert kept.pop("seconds") > 0
+            found[path.name] = json.dumps(kept)
+        elif path.name == "history.csv":
+            found[path.name] = [
+                {**row, "seconds": ""} for row in csv.DictReader(path.read_text(encoding="utf-8").split("\n"))
+            ]
+        elif path.is_file():
+            found[str(path.relative_to(folder))] = path.read_bytes()
+    return found
+
+
+def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, capsys):
+    context = context_of(stages, tmp_path / "out", seed=3)
+    train.run(context, lam=0.02)
+    model = Model.load(tmp_path / "out")
+    edges = Edges.load(stages / "featurize" / "edges")
+    assert model.names == edges.names
+    assert set(model.groups) == set(GROUPS)
+    assert model.languages == ("en", "fr")
+    assert model.options == {
+        "solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.02, "passes": 50, "tolerance": 1e-3,
+        "seed": 3,
+    }  # fmt: skip
+    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert training["solver"] == "bcfw"
+    assert training["status"] == "converged"
+    assert training["gap"] <= 1e-3 * training["primal"]
+    assert training["gap"] == pytest.approx(training["primal"] - training["dual"], abs=1e-12)
+    assert training["pairs"] == 60
+    assert training["pairs_without_links"] == 0
+    assert isinstance(training["averaged"], bool)
+    assert training["passes"] >= 1
+    assert training["oracle_calls"] >= 60 * training["passes"]
+    assert model.provenance["corpus"] == "tiny"
+    assert model.provenance["gap"] == training["gap"]
+    assert context.notes["training"] == training
+    assert "60 pairs, " in capsys.readouterr().err
+    assert not (tmp_path / "out" / train.CHECKPOINT).exists()
+
+
+def test_the_weights_link_the_pairs_as_they_were_labelled(stages, tmp_path):
+    train.run(context_of(stages, tmp_path / "out"))
+    weights = Model.load(tmp_path / "out").weights
+    edges = Edges.load(stages / "featurize" / "edges")
+    linked = solve(edges.features @ weights, edges.shapes, edges.offsets)
+    gold, _ = Labels.load(stages / "label").dense(edges.shapes)
+    assert (linked & gold).sum() >= 0.95 * gold.sum()
+    assert (linked & gold).sum() >= 0.95 * linked.sum()
+
+
+def test_figures_are_those_of_the_saved_weights(stages, tmp_path):
+    train.run(context_of(stages, tmp_path / "out"), passes=2, tolerance=0.0, lam=0.1)
+    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert training["status"] == "pass-limit"
+    weights = Model.load(tmp_path / "out").weights
+    edges = Edges.load(stages / "featurize" / "edges")
+    gold, _ = Labels.load(stages / "label").dense(edges.shapes)
+    scores = edges.features @ weights
+    worst = solve(scores + np.where(gold, -3.0, 1.0), edges.shapes, edges.offsets)
+    losses = 3.0 * (gold & ~worst).sum() + (worst & ~gold).sum()
+    hinges = losses + scores[worst].sum() - scores[gold].sum()
+    assert training["primal"] == pytest.approx(0.05 * weights @ weights + hinges / 60, rel=1e-9)
+
+
+def test_the_history_is_one_line_a_pass(stages, tmp_path):
+    train.run(context_of(stages, tmp_path / "out"), passes=4, tolerance=0.0)
+    text = (tmp_path / "out" / "history.csv").read_text(encoding="utf-8")
+    rows = list(csv.DictReader(text.split("\n")))
+    assert [row["passes"] for row in rows] == ["0", "1", "2", "3", "4"]
+    assert list(rows[0]) == list(Row._fields)
+    gaps = [float(row["gap"]) for row in rows]
+    assert gaps[-1] < gaps[0]
+    duals = [float(row["dual"]) for row in rows]
+    assert duals == sorted(duals)
+    assert (tmp_path / "out" / "curve.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_same_input_and_seed_give_the_same_bytes(stages, tmp_path):
+    for name, seed in (("one", 1), ("two", 1), ("other", 2)):
+        train.run(context_of(stages, tmp_path / name, seed=seed), passes=3, tolerance=0.0)
+    assert lasting(tmp_path / "one") == lasting(tmp_path / "two")
+    assert lasting(tmp_path / "one")["weights.tsv"] != lasting(tmp_path / "other")["weights.tsv"]
+
+
+class Killed(BaseException):
+    """Stands for a kill: nothing catches it."""
+
+
+@pytest.mark.parametrize("at", [1, 4])
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, monkeypatch, capsys, at):
+    options = {"passes": 7, "tolerance": 0.0}
+    train.run(context_of(stages, tmp_path / "undisturbed"), **options)
+
+    def kill(progress):
+        if progress.row.passes == at:
+            raise Killed
+
+    with monkeypatch.context() as patched:
+        patched.setattr(train, "_teller", lambda context: kill)
+        with pytest.raises(Killed):
+            train.run(context_of(stages, tmp_path / "killed"), **options)
+    assert [path.name for path in (tmp_path / "killed").iterdir()] == [train.CHECKPOINT]
+    capsys.readouterr()
+    train.run(context_of(stages, tmp_path / "killed"), **options)
+    assert "goes on after pass " in capsys.readouterr().err
+    assert lasting(tmp_path / "killed") == lasting(tmp_path / "undisturbed")
+
+
+def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages, tmp_path, monkeypatch):
+    train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
+    for name in ("training_curve", "_write_history", "calibrate"):
+
+        def kill(*arguments):
+            raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr(train, name, kill)
+            with pytest.raises(Killed):
+                train.run(context_of(stages, tmp_path / "killed"), passes=3)
+    train.run(context_of(stages, tmp_path / "killed"), passes=3)
+    assert lasting(tmp_path / "killed") == lasting(tmp_path / "undisturbed")
+
+
+def test_a_broken_checkpoint_is_started_over(stages, tmp_path, capsys):
+    train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
+    context = context_of(stages, tmp_path / "broken")
+    (context.folder / train.CHECKPOINT).write_bytes(b"half a checkpoi")
+    train.run(context, passes=3)
+    assert "starts anew: " in capsys.readouterr().err
+    assert lasting(tmp_path / "broken") == lasting(tmp_path / "undisturbed")
+
+
+def test_checkpoints_take_a_tenth_of_the_time_at_most(monkeypatch, tmp_path):
+    now, saved = [0.0], []
+    monkeypatch.setattr(train.time, "perf_counter", lambda: now[0])
+
+    class State:
+        def save(self, path):
+            saved.append(now[0])
+            now[0] += 1.0
+
+    class Progress:
+        state = State()
+
+    save = train._checkpoints(tmp_path / "checkpoint")
+    for _ in range(30):
+        now[0] += 2.0
+        save(Progress())
+    assert saved[0] == 2.0  # at once, then no more often than every ten seconds
+    assert min(np.diff(saved)) >= 10.0
+    assert len(saved) >= 5
+
+
+def test_a_long_run_says_where_it_stands(stages, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(train, "_SECONDS_BETWEEN_LINES", 0.0)
+    train.run(context_of(stages, tmp_path / "out"), passes=2, tolerance=0.0)
+    said = capsys.readouterr().err
+    assert "train: pass 1 of 2: primal " in said
+    assert "train: bcfw pass-limit after 2 passes, " in said
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"labels": "golden"}, "train.labels: 'golden' is no kind of labels; give one of silver, gold"),
+        ({"labels": "none"}, "train.labels: none needs the shipped default weights, .*; give silver"),
+        ({"solver": "svm"}, "train.solver: 'svm' is no solver; give one of bcfw"),
+        ({"cost_fn": -1.0}, r"train.cost_fn: -1\.0 is out of range; give a number of 0 or more"),
+        ({"cost_fp": math.nan}, "train.cost_fp: nan is out of range; give a number of 0 or more"),
+        ({"lam": 0.0}, r"train.lam: 0\.0 is out of range; give a number above 0"),
+        ({"lam": math.inf}, "train.lam: inf is out of range"),
+        ({"passes": 0}, "train.passes: 0 is out of range; give 1 or more"),
+        ({"tolerance": -0.1}, r"train.tolerance: -0\.1 is out of range"),
+        ({"time_limit": 0.0}, r"train.time_limit: 0\.0 is out of range; give seconds above 0"),
+    ],
+)  # fmt: skip
+def test_wrong_options_are_told_before_any_work(tmp_path, options, message):
+    with pytest.raises(InputError, match=message):
+        train.run(context_of(tmp_path / "nothing is read", tmp_path / "out"), **options)
+
+
+def test_a_time_limit_is_no_error(stages, tmp_path):
+    train.run(context_of(stages, tmp_path / "out"), time_limit=1e-9, tolerance=0.0)
+    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert training["status"] == "time-limit"
+    Model.load(tmp_path / "out")
+
+
+def without_links(stages, kept):
+    """Take the links from all pairs but ``kept``."""
+    labels = Labels.load(stages / "label")
+    sizes = np.diff(labels.offsets)
+    keep = np.isin(np.repeat(np.arange(60), sizes), kept)
+    sizes[~np.isin(np.arange(60), kept)] = 0
+    for path in (stages / "label").iterdir():
+        path.unlink()
+    label(
+        stages,
+        Labels(
+            np.concatenate([[0], np.cumsum(sizes)]),
+            labels.source[keep],
+            labels.target[keep],
+            labels.sure[keep],
+        ),
+    )
+
+
+def test_pairs_without_links_are_left_out(stages, tmp_path):
+    without_links(stages, np.arange(1, 60, 3))
+    train.run(context_of(stages, tmp_path / "out"), passes=3)
+    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert (training["pairs"], training["pairs_without_links"]) == (20, 40)
+    Model.load(tmp_path / "out")
+
+
+@pytest.mark.parametrize("kept", [[], [7, 8]])
+def test_hardly_any_links_stop_the_run_with_the_threshold(stages, tmp_path, kept):
+    without_links(stages, kept)
+    message = (
+        rf"label: {len(kept)} of 60 labelled pairs have a sure link, at least 5% is needed \(threshold 0\.4\)"
+    )
+    with pytest.raises(InputError, match=message):
+        train.run(context_of(stages, tmp_path / "out"))
+
+
+def test_no_pairs_at_all_stop_the_run(stages, tmp_path):
+    (stages / "label" / "summary.json").unlink()
+    for path in (stages / "label").iterdir():
+        path.unlink()
+    Labels.from_lists([]).save(stages / "label")
+    with pytest.raises(
+        InputError, match="0 of 0 labelled pairs have a sure link, at least 5% is needed; lower"
+    ):
+        train.run(context_of(stages, tmp_path / "out"))
+
+
+def test_labels_that_do_not_fit_the_features_are_told(stages, tmp_path):
+    labels = Labels.load(stages / "label").block(0, 30)
+    for path in (stages / "label").iterdir():
+        path.unlink()
+    label(stages, labels)
+    with pytest.raises(
+        InputError, match="edges of 60 pairs, labels of 30; .*; run label and featurize again"
+    ):
+        train.run(context_of(stages, tmp_path / "out"))
+
+
+def test_features_that_are_no_numbers_are_told(stages, tmp_path):
+    path = stages / "featurize" / "edges" / "features.npy"
+    features = np.load(path, allow_pickle=False)
+    features[5, 2] = np.nan
+    path.unlink()
+    np.save(path, features)
+    with pytest.raises(WorkError, match="train: .* NaN or infinite.*; run featurize again with --force"):
+        train.run(context_of(stages, tmp_path / "out"))
+
+
+def fit_with(gaps, status="pass-limit"):
+    history = tuple(
+        Row(passes, 0, 0.0, 10.0, 10.0 - gap, gap, 10.0, 10.0 - gap - 1, gap + 1)
+        for passes, gap in enumerate(gaps)
+    )
+    return Fit(np.zeros(2), False, 10.0, 0.0, gaps[-1], status, len(gaps) - 1, 0, 0.0, history)
+
+
+def test_a_gap_that_does_not_fall_is_an_error():
+    stuck = fit_with([5.0] * 11)
+    message = r"the duality gap did not fall in 10 passes \(5 at the start, 5 at the end\); raise train.lam"
+    with pytest.raises(WorkError, match=message):
+        train._check_course(stuck)
+    train._check_course(fit_with([5.0] * 10 + [4.9]))  # it fell
+    train._check_course(fit_with([5.0] * 10))  # too early to say
+    train._check_course(fit_with([0.0] * 12, status="converged"))
+    low_average = stuck.history[4]._replace(average_gap=1.0)
+    train._check_course(replace(stuck, history=(*stuck.history, low_average)))
+
+
+def test_defaults_are_those_of_the_solver():
+    mine, its = (inspect.signature(function).parameters for function in (train.run, bcfw))
+    for name in ("lam", "passes", "tolerance", "time_limit"):
+        assert mine[name].default == its[name].default
+
+
+def test_the_curve_has_the_same_bytes_for_the_same_figures(tmp_path):
+    history = fit_with([8.0, 4.0, 1.0, math.nan, 0.0]).history
+    for name in ("one.png", "two.png"):
+        training_curve(history, 1e-3, tmp_path / name)
+    assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
+    training_curve(history[:1], 0.0, tmp_path / "short.png")
+    assert (tmp_path / "short.png").read_bytes() != (tmp_path / "one.png").read_bytes()
+    nothing = Row(0, 0, 0.0, *[math.nan] * 6)
+    training_curve([nothing], 0.0, tmp_path / "empty.png")
+    assert (tmp_path / "empty.png").exists()
