@@ -15,11 +15,10 @@ from align.calibration import calibrate
 from align.errors import InputError, WorkError
 from align.features import GROUPS, Edges, Resources
 from align.labels import Labels
-from align.lexicon import Lexicon
 from align.model import Model
 from align.problem import MatchingProblem
 from align.solvers import SOLVERS, Fit, Progress, Row
-from align.vocabulary import Vocabulary
+from pipeline.featurize import load_edges, load_resources
 from pipeline.plots import training_curve
 from pipeline.stage import StageContext
 
@@ -76,7 +75,7 @@ def run(
         If the duality gap does not fall.
     """
     _check_options(labels, solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit)
-    edges = Edges.load(context.inputs["featurize"] / "edges")
+    edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
     try:
@@ -262,14 +261,7 @@ def _save_model(
     facts: dict[str, Any],
 ) -> None:
     preprocess, embed, lexicon = (context.inputs[name] for name in ("preprocess", "embed", "lexicon"))
-    vectors = [np.load(embed / f"{side}.vectors.npy", allow_pickle=False) for side in ("source", "target")]
-    with_vectors = vectors[0].shape[1] > 0
-    resources = Resources(
-        Lexicon.load(lexicon, mapped=True),
-        vectors[0] if with_vectors else None,
-        vectors[1] if with_vectors else None,
-        *(Vocabulary.load(preprocess / f"{side}.vocabulary.tsv") for side in ("source", "target")),
-    )
+    resources = load_resources(preprocess, embed, lexicon)
     # A confidence needs no more pairs than these, evenly spread.
     count = min(len(usable), _CALIBRATION_PAIRS)
     chosen = usable[np.arange(count) * len(usable) // count]
@@ -283,12 +275,7 @@ def _save_model(
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
     )
-    model.save(
-        context.folder,
-        vocabularies_from=preprocess,
-        lexicon_from=lexicon,
-        vectors_from=embed if with_vectors else None,
-    )
+    model.save(context.folder, vocabularies_from=preprocess, lexicon_from=lexicon, vectors_from=embed)
 
 
 def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
