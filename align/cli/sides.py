@@ -177,19 +177,14 @@ def hypothesis_base(hypothesis: Side, gold: Sequence[Sequence[Link]]) -> int:
     if hypothesis.base is not None:
         return hypothesis.base
     found = detect_base(hypothesis.pairs)
-    as_0, as_1 = _agreement(hypothesis, gold)
-    better = (
-        "from 1"
-        if found.base is None and as_1 > as_0
-        else "from 0"
-        if found.base == 1 and as_0 > as_1
-        else ""
-    )
-    if better:
-        raise InputError(
-            f"{hypothesis.name}: counts from 0 or from 1? {found.reason}, but it agrees better with the"
-            f" gold {better}; give --hyp-base 0 or --hyp-base 1"
-        )
+    if found.base != 0:
+        as_0, as_1 = _agreement(hypothesis, gold)
+        taken, other = (as_1, as_0) if found.base == 1 else (as_0, as_1)
+        if other > taken:
+            raise InputError(
+                f"{hypothesis.name}: counts from 0 or from 1? {found.reason}, but it agrees better with the"
+                f" gold from {0 if found.base == 1 else 1}; give --hyp-base 0 or --hyp-base 1"
+            )
     if found.base is None:
         found = Base(0, f"taken so: {found.reason}")
     say(f"hypothesis {hypothesis.name} counts from {found.base} ({found.reason})")

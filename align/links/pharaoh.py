@@ -42,7 +42,8 @@ def parse_pharaoh(text: str, *, where: str = "links") -> list[Link]:
         if match is None:
             raise InputError(f"{where}: {word[:80]!r} is not a link like 0-0 or 1p2; {_advice(word, text)}")
         source, mark, target, score = match.groups()
-        links.append(Link(int(source), int(target), mark == "-", finite(score, where=where)))
+        number = None if score is None else finite(score, where=where)
+        links.append(Link(int(source), int(target), mark == "-", number))
     return tidy(links)
 
 
@@ -84,16 +85,14 @@ def fields(line: str) -> list[str]:
     return [field for field in line.replace("\t", " ").split(" ") if field]
 
 
-def finite(score: str | None, *, where: str) -> float | None:
-    """Return a score (text that `SCORE` matches) as a number, None where there is none.
+def finite(score: str, *, where: str) -> float:
+    """Return a score (text that `SCORE` matches) as a number.
 
     Raises
     ------
     InputError
         If it is too large for a floating point number.
     """
-    if score is None:
-        return None
     number = float(score)
     if not math.isfinite(number):
         raise InputError(f"{where}: the score {score[:80]!r} is not finite; write a number like 0.93")
