@@ -1,0 +1,370 @@
+"""Which words occur together in the pairs of a bitext, and how often: the pattern of the lexical tables.
+
+Every sentence is made a bag: its distinct words w with their numbers b_i(w). The cells of the tables are
+the pairs (s, t) of a source and a target word that share at least one sentence pair; with each goes
+
+    joint(s, t) = sum_i min(b_i(s), b_i(t)),
+
+from which the Dice coefficient follows. The cells are found word by word: an inverted index gives the
+pairs a source word occurs in, an array over the target vocabulary marks what has been met. Nothing is
+hashed, no list of all co-occurrences is sorted, and the rows of the table do not depend on each other, so
+that threads share the source words and any number of them makes the same table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from numba import njit
+
+from align.corpus import Corpus, Sentences
+
+# Bytes that one cell takes while the tables are estimated: target id, Dice, and two probabilities.
+BYTES_PER_CELL = 16
+
+# Ranges of words a thread: more than one, so that none waits long for the last.
+_RANGES_PER_JOB = 8
+
+
+@dataclass(frozen=True)
+class Bags:
+    """The sentences of one side as bags of words.
+
+    Attributes
+    ----------
+    words : ndarray of int32, shape (U,)
+        The distinct words of each sentence, ascending, one sentence after the other.
+    repeats : ndarray of float32, shape (U,)
+        How often each occurs in its sentence, >= 1.
+    offsets : ndarray of int64, shape (N + 1,)
+        Sentence i is ``words[offsets[i]:offsets[i + 1]]``.
+    """
+
+    words: np.ndarray
+    repeats: np.ndarray
+    offsets: np.ndarray
+
+    def counts(self, size: int) -> np.ndarray:
+        """Return the occurrences of each of ``size`` words, int64, shape (size,)."""
+        return np.bincount(self.words, weights=self.repeats, minlength=size).astype(np.int64)
+
+
+@dataclass(frozen=True)
+class Postings:
+    """The inverted index of one side: the sentences each word occurs in.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (V + 1,)
+        Those of word w are ``sentences[offsets[w]:offsets[w + 1]]``.
+    sentences : ndarray of int32, shape (U,)
+        Sentence indices, ascending for each word.
+    repeats : ndarray of float32, shape (U,)
+        How often the word occurs in the sentence, >= 1.
+    """
+
+    offsets: np.ndarray
+    sentences: np.ndarray
+    repeats: np.ndarray
+
+
+@dataclass(frozen=True)
+class Cooccurrence:
+    """The index of a bitext and the size of its table.
+
+    Attributes
+    ----------
+    source : Postings
+        Where each source word occurs.
+    target : Bags
+        The target sentences.
+    source_counts, target_counts : ndarray of int64, shapes (Vs,) and (Vt,)
+        Occurrences of each word.
+    rows : ndarray of int64, shape (Vs + 1,)
+        The cells of source word s are to be numbers ``rows[s]`` to ``rows[s + 1]``.
+    ranges : tuple of (int, int)
+        Runs of source words of about equal work, for threads.
+    jobs : int
+        Threads to use, >= 1.
+    """
+
+    source: Postings
+    target: Bags
+    source_counts: np.ndarray
+    target_counts: np.ndarray
+    rows: np.ndarray
+    ranges: tuple[tuple[int, int], ...]
+    jobs: int
+
+    @property
+    def cells(self) -> int:
+        """Pairs of words that occur together."""
+        return int(self.rows[-1])
+
+    @property
+    def memory(self) -> int:
+        """Bytes that estimating the tables takes at its peak, this index included."""
+        index = 12 * len(self.target.words) + 8 * len(self.source.sentences) + 8 * len(self.target.offsets)
+        words = 64 * (len(self.source_counts) + len(self.target_counts))
+        threads = self.jobs * 24 * len(self.target_counts)
+        return index + words + threads + BYTES_PER_CELL * self.cells
+
+    def share(self, work: Callable[[int, int], None]) -> None:
+        """Call ``work(first, last)`` for every range of source words, on the threads."""
+        share(work, self.ranges, self.jobs)
+
+
+def share(
+    work: Callable[[int, int], None], ranges: tuple[tuple[int, int], ...] | list[tuple[int, int]], jobs: int
+) -> None:
+    """Call ``work(first, last)`` for every range, on so many threads."""
+    if jobs == 1:
+        for first, last in ranges:
+            work(first, last)
+        return
+    with ThreadPoolExecutor(jobs) as pool:
+        for _ in pool.map(lambda each: work(*each), ranges):
+            pass
+
+
+def cut(work: np.ndarray, parts: int) -> tuple[tuple[int, int], ...]:
+    """Cut items into at most ``parts`` runs of about equal work; ``work`` (items + 1,) is cumulative."""
+    edges = np.searchsorted(work, np.linspace(0, work[-1], parts + 1))
+    edges[0], edges[-1] = 0, len(work) - 1
+    return tuple((int(first), int(last)) for first, last in pairwise(edges) if first < last)
+
+
+def index(
+    parts: Sequence[Corpus], n_source: int, n_target: int, *, used: np.ndarray | None = None, jobs: int = 1
+) -> Cooccurrence:
+    """Index a bitext and count the cells of its table.
+
+    Parameters
+    ----------
+    parts : sequence of Corpus
+        The sentence pairs, one corpus after the other; their tokens may lie on disk. Words with an id at or
+        above the vocabulary's size are left out.
+    n_source, n_target : int
+        Sizes of the vocabularies Vs and Vt, >= 0.
+    used : ndarray of bool, shape (N,), optional
+        The pairs to take; all without it.
+    jobs : int
+        Threads, >= 1; the result does not depend on it, but for its ``ranges``.
+
+    Returns
+    -------
+    Cooccurrence
+    """
+    source = bags([part.source for part in parts], n_source, used)
+    target = bags([part.target for part in parts], n_target, used)
+    postings = invert(source, n_source)
+    work = np.zeros(len(postings.sentences) + 1, dtype=np.int64)
+    np.cumsum(np.diff(target.offsets)[postings.sentences], out=work[1:])
+    ranges = cut(work[postings.offsets], 1 if jobs == 1 else _RANGES_PER_JOB * jobs) if n_source else ()
+    del work
+    rows = np.zeros(n_source + 1, dtype=np.int64)
+
+    def count(first: int, last: int) -> None:
+        _count_cells(
+            first,
+            last,
+            postings.offsets,
+            postings.sentences,
+            target.words,
+            target.offsets,
+            n_target,
+            rows[1:],
+        )
+
+    share(count, ranges, jobs)
+    np.cumsum(rows, out=rows)
+    counts = source.counts(n_source), target.counts(n_target)
+    return Cooccurrence(postings, target, *counts, rows, ranges, jobs)
+
+
+def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) -> Bags:
+    """Return the bags of the words with an id below ``size``; a sentence not ``used`` has an empty one."""
+    pairs, tokens = sum(len(part) for part in parts), sum(len(part.ids) for part in parts)
+    words, repeats = np.empty(tokens, dtype=np.int32), np.empty(tokens, dtype=np.float32)
+    offsets = np.zeros(pairs + 1, dtype=np.int64)
+    taken = np.ones(pairs, dtype=bool) if used is None else used
+    first = 0
+    for part in parts:
+        last = first + len(part)
+        _fill_bags(
+            read_only(part.ids),
+            part.offsets,
+            taken[first:last],
+            size,
+            words,
+            repeats,
+            offsets[first : last + 1],
+        )
+        first = last
+    return Bags(words[: offsets[-1]].copy(), repeats[: offsets[-1]].copy(), offsets)
+
+
+def read_only(values: np.ndarray) -> np.ndarray:
+    """Return a view that cannot be written, so that memory and disk are one type to the compiler."""
+    view = np.asarray(values).view()
+    view.flags.writeable = False
+    return view
+
+
+def invert(bag: Bags, size: int) -> Postings:
+    """Return the inverted index of ``size`` words."""
+    offsets = np.zeros(size + 1, dtype=np.int64)
+    np.cumsum(np.bincount(bag.words, minlength=size), out=offsets[1:])
+    sentences = np.empty(len(bag.words), dtype=np.int32)
+    repeats = np.empty(len(bag.words), dtype=np.float32)
+    _fill_postings(bag.words, bag.repeats, bag.offsets, offsets[:-1].copy(), sentences, repeats)
+    return Postings(offsets, sentences, repeats)
+
+
+def joint_counts(together: Cooccurrence) -> tuple[np.ndarray, np.ndarray]:
+    """Return the cells of the table and how often each pair of words occurs together.
+
+    Returns
+    -------
+    targets : ndarray of int32, shape (cells,)
+        Target words, ascending for each source word.
+    joint : ndarray of float32, shape (cells,)
+        sum_i min(b_i(s), b_i(t)) > 0.
+    """
+    targets = np.empty(together.cells, dtype=np.int32)
+    joint = np.empty(together.cells, dtype=np.float32)
+    source, target = together.source, together.target
+
+    def fill(first: int, last: int) -> None:
+        _fill_cells(
+            first,
+            last,
+            source.offsets,
+            source.sentences,
+            source.repeats,
+            target.words,
+            target.repeats,
+            target.offsets,
+            np.zeros(len(together.target_counts), dtype=np.float32),
+            together.rows,
+            targets,
+            joint,
+        )
+
+    together.share(fill)
+    return targets, joint
+
+
+@njit(cache=True, nogil=True)
+def _fill_bags(
+    ids: np.ndarray,
+    starts: np.ndarray,
+    taken: np.ndarray,
+    size: int,
+    words: np.ndarray,
+    repeats: np.ndarray,
+    offsets: np.ndarray,
+) -> None:
+    """Write the bags of some sentences; ``offsets[0]`` says where they begin, the rest of it is filled."""
+    end = offsets[0]
+    for i in range(len(starts) - 1):
+        if taken[i]:
+            first = end
+            for word in np.sort(ids[starts[i] : starts[i + 1]]):
+                if word >= size:
+                    break
+                if end > first and words[end - 1] == word:
+                    repeats[end - 1] += 1
+                else:
+                    words[end] = word
+                    repeats[end] = 1
+                    end += 1
+        offsets[i + 1] = end
+
+
+@njit(cache=True, nogil=True)
+def _fill_postings(
+    words: np.ndarray,
+    times: np.ndarray,
+    offsets: np.ndarray,
+    places: np.ndarray,
+    sentences: np.ndarray,
+    repeats: np.ndarray,
+) -> None:
+    """Write the sentences of each word from its place on; ``places`` (V,) is used up."""
+    for i in range(len(offsets) - 1):
+        for entry in range(offsets[i], offsets[i + 1]):
+            word = words[entry]
+            sentences[places[word]] = i
+            repeats[places[word]] = times[entry]
+            places[word] += 1
+
+
+@njit(cache=True, nogil=True)
+def _count_cells(
+    first: int,
+    last: int,
+    postings: np.ndarray,
+    sentences: np.ndarray,
+    words: np.ndarray,
+    offsets: np.ndarray,
+    n_target: int,
+    sizes: np.ndarray,
+) -> None:
+    """Count the distinct target words beside each source word of a range."""
+    met = np.full(n_target, -1, dtype=np.int32)
+    for s in range(first, last):
+        size = 0
+        for posting in range(postings[s], postings[s + 1]):
+            i = sentences[posting]
+            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+                t = np.uint64(words[entry])
+                if met[t] != s:
+                    met[t] = s
+                    size += 1
+        sizes[s] = size
+
+
+@njit(cache=True, nogil=True)
+def _fill_cells(
+    first: int,
+    last: int,
+    postings: np.ndarray,
+    sentences: np.ndarray,
+    times: np.ndarray,
+    words: np.ndarray,
+    repeats: np.ndarray,
+    offsets: np.ndarray,
+    count: np.ndarray,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    joint: np.ndarray,
+) -> None:
+    """Write the cells of a range of source words; ``count`` (Vt,) is all zero before and after."""
+    for s in range(first, last):
+        cell = rows[s]
+        for posting in range(postings[s], postings[s + 1]):
+            i, a = sentences[posting], times[posting]
+            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+                t = np.uint64(words[entry])
+                if count[t] == 0:
+                    targets[cell] = words[entry]
+                    cell += 1
+                count[t] += min(a, repeats[entry])
+        row = targets[rows[s] : rows[s + 1]]
+        # a row that holds much of the vocabulary is put in order by a walk over the vocabulary
+        if len(row) * 16 > len(count):
+            place = 0
+            for word in range(len(count)):
+                if count[word] != 0:
+                    row[place] = word
+                    place += 1
+        else:
+            row.sort()
+        for cell in range(rows[s], rows[s + 1]):
+            joint[cell] = count[targets[cell]]
+            count[targets[cell]] = 0

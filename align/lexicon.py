@@ -1,0 +1,337 @@
+r"""Lexical statistics of a bitext: what the words of a pair say about each other, one number a cell.
+
+A cell is a pair (s, t) of a source and a target word that occur together. It holds
+
+    dice(s, t) = 2 joint(s, t) / (count(s) + count(t)),    joint(s, t) = sum_i min(b_i(s), b_i(t)),
+
+with b_i(w) the occurrences of word w in its sentence of pair i, and p(t | s) and p(s | t) of IBM Model 1
+(:mod:`align.model1`). Each model has a module of its own and gives one array over the cells in each
+direction; a further model is a further pair of such arrays, trained from these.
+
+The tables are estimated over all cells; then those are dropped in which both probabilities are below
+``min_probability``. Under the smoothing of Model 1 this is nearly all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from align import cooccurrence, lexicon_kernels, model1
+from align.cooccurrence import Cooccurrence, read_only
+from align.corpus import Corpus
+from align.errors import InputError
+
+
+@dataclass(frozen=True)
+class Lexicon:
+    """Sparse tables over the pairs of words that occur together, row by row.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (Vs + 1,)
+        The cells of source word s are ``offsets[s]`` to ``offsets[s + 1]``.
+    targets : ndarray of int32, shape (cells,)
+        Target words, ascending for each source word.
+    dice : ndarray of float32, shape (cells,)
+        Dice coefficient, in (0, 1].
+    forward : ndarray of float32, shape (cells,)
+        p(target | source) of Model 1, in [0, 1].
+    reverse : ndarray of float32, shape (cells,)
+        p(source | target) of Model 1, in [0, 1].
+    null_forward : ndarray of float32, shape (Vt,)
+        p(target | NULL).
+    null_reverse : ndarray of float32, shape (Vs,)
+        p(source | NULL).
+    source_counts, target_counts : ndarray of int64, shapes (Vs,) and (Vt,)
+        Occurrences of each word in the text the tables come from.
+    """
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    dice: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+    source_counts: np.ndarray
+    target_counts: np.ndarray
+
+    @property
+    def cells(self) -> int:
+        """Pairs of words with an entry."""
+        return len(self.targets)
+
+    def sources(self) -> np.ndarray:
+        """Return the source word of every cell, int32, shape (cells,)."""
+        return np.repeat(np.arange(len(self.source_counts), dtype=np.int32), np.diff(self.offsets))
+
+    def joint(self) -> np.ndarray:
+        """Return how often the words of each cell occur together, float32, shape (cells,)."""
+        both = self.source_counts[self.sources()] + self.target_counts[self.targets]
+        return (self.dice * both / 2).astype(np.float32)
+
+    def renumbered(
+        self, source_ids: np.ndarray, target_ids: np.ndarray, n_source: int, n_target: int
+    ) -> Lexicon:
+        """Return the tables over other vocabularies.
+
+        Parameters
+        ----------
+        source_ids, target_ids : ndarray of int, shapes (Vs,) and (Vt,)
+            The new id of each word, no two the same; -1 for a word that is to go.
+        n_source, n_target : int
+            Sizes of the new vocabularies.
+        """
+        source, target = source_ids[self.sources()], target_ids[self.targets]
+        kept = np.flatnonzero((source >= 0) & (target >= 0))
+        kept = kept[np.lexsort((target[kept], source[kept]))]
+        offsets = np.zeros(n_source + 1, dtype=np.int64)
+        np.cumsum(np.bincount(source[kept], minlength=n_source), out=offsets[1:])
+
+        def moved(values: np.ndarray, ids: np.ndarray, size: int) -> np.ndarray:
+            result = np.zeros(size, dtype=values.dtype)
+            result[ids[ids >= 0]] = values[ids >= 0]
+            return result
+
+        return Lexicon(
+            offsets,
+            target[kept].astype(np.int32),
+            self.dice[kept],
+            self.forward[kept],
+            self.reverse[kept],
+            moved(self.null_forward, target_ids, n_target),
+            moved(self.null_reverse, source_ids, n_source),
+            moved(self.source_counts, source_ids, n_source),
+            moved(self.target_counts, target_ids, n_target),
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write one ``.npy`` file a field into ``folder``, made if missing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for field in fields(self):
+            np.save(folder / f"{field.name}.npy", getattr(self, field.name), allow_pickle=False)
+
+    @classmethod
+    def load(cls, folder: Path, *, mapped: bool = False) -> Lexicon:
+        """Read what :meth:`save` wrote; ``mapped`` leaves the cells on disk (memory-mapped).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, is no array file, or does not fit the others.
+        """
+        arrays = {field.name: _read(folder / f"{field.name}.npy", mapped) for field in fields(cls)}
+        lexicon = cls(**arrays)
+        cells, n_source, n_target = lexicon.cells, len(lexicon.source_counts), len(lexicon.target_counts)
+        sizes = dict.fromkeys(arrays, cells) | {
+            "offsets": n_source + 1,
+            "null_forward": n_target,
+            "null_reverse": n_source,
+            "source_counts": n_source,
+            "target_counts": n_target,
+        }
+        for name, values in arrays.items():
+            if values.shape != (sizes[name],):
+                raise InputError(
+                    f"{folder / f'{name}.npy'}: shape {values.shape}, not ({sizes[name]},); "
+                    "make the tables again"
+                )
+        if (
+            lexicon.offsets[0] != 0
+            or lexicon.offsets[-1] != cells
+            or np.diff(lexicon.offsets).min(initial=0) < 0
+        ):
+            raise InputError(f"{folder / 'offsets.npy'}: does not fit {cells} cells; make the tables again")
+        return lexicon
+
+
+def estimate(
+    corpus: Corpus | Cooccurrence,
+    n_source: int,
+    n_target: int,
+    *,
+    iterations: int = 5,
+    smoothing: float = 0.1,
+    min_probability: float = 1e-5,
+    prior: Lexicon | None = None,
+    prior_weight: float = 1.0,
+    jobs: int = 1,
+    on_iteration: Callable[[int, float, float], None] | None = None,
+) -> Lexicon:
+    """Estimate Dice and Model 1 in both directions.
+
+    Parameters
+    ----------
+    corpus : Corpus or Cooccurrence
+        The sentence pairs, or their index where :func:`align.cooccurrence.index` has made it already.
+    n_source, n_target : int
+        Sizes of the vocabularies Vs and Vt; words with a higher id are left out.
+    iterations : int
+        Rounds of EM, >= 1.
+    smoothing : float
+        Dirichlet prior of Model 1 in counts a cell, >= 0; 0 is maximum likelihood.
+    min_probability : float
+        Cells in which both probabilities are lower are dropped, in [0, 1]; 0 keeps all.
+    prior : Lexicon, optional
+        Tables of another corpus over the same vocabularies. Its counts, times `prior_weight`, are added to
+        those of this corpus, as if its text stood beside, aligned as it was.
+    prior_weight : float
+        What an occurrence in the text of the prior counts against one in this, > 0.
+    jobs : int
+        Threads, >= 1; the result does not depend on it.
+    on_iteration : function, optional
+        Called after each round with its number and the log-likelihoods (:func:`align.model1.train`).
+
+    Returns
+    -------
+    Lexicon
+    """
+    together = (
+        corpus
+        if isinstance(corpus, Cooccurrence)
+        else cooccurrence.index([corpus], n_source, n_target, jobs=jobs)
+    )
+    rows, source_counts, target_counts = together.rows, together.source_counts, together.target_counts
+    targets, joint = cooccurrence.joint_counts(together)
+    known = None
+    if prior is not None:
+        rows, targets, joint, known = _add_prior(rows, targets, joint, prior, prior_weight)
+        source_counts = source_counts + _weighted(prior.source_counts, prior_weight)
+        target_counts = target_counts + _weighted(prior.target_counts, prior_weight)
+    lexicon_kernels.joint_to_dice(rows, targets, joint, source_counts, target_counts)
+    tables = model1.train(
+        together,
+        rows,
+        targets,
+        iterations=iterations,
+        smoothing=smoothing,
+        known=known,
+        on_iteration=on_iteration,
+    )
+    lexicon = Lexicon(
+        rows,
+        targets,
+        joint,
+        tables.forward,
+        tables.reverse,
+        tables.null_forward,
+        tables.null_reverse,
+        source_counts,
+        target_counts,
+    )
+    return prune(lexicon, min_probability)
+
+
+def prune(lexicon: Lexicon, min_probability: float) -> Lexicon:
+    """Drop the cells in which both probabilities are below ``min_probability``.
+
+    The cells that stay are moved together within the arrays they are in, to spare memory: the lexicon given
+    is used up.
+    """
+    offsets = np.empty_like(lexicon.offsets)
+    kept = lexicon_kernels.move_together(
+        lexicon.offsets,
+        lexicon.targets,
+        lexicon.dice,
+        lexicon.forward,
+        lexicon.reverse,
+        float(min_probability),
+        offsets,
+    )
+    return Lexicon(
+        offsets,
+        lexicon.targets[:kept].copy(),
+        lexicon.dice[:kept].copy(),
+        lexicon.forward[:kept].copy(),
+        lexicon.reverse[:kept].copy(),
+        lexicon.null_forward,
+        lexicon.null_reverse,
+        lexicon.source_counts,
+        lexicon.target_counts,
+    )
+
+
+def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Look up every edge of a block of pairs.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+        The tables; they may lie on disk.
+    block : Corpus
+        N sentence pairs; a word the tables do not have (its id is too high) has zeros.
+
+    Returns
+    -------
+    dice, forward, reverse : ndarray of float32, shape (E,)
+        E = sum n_i m_i, pair after pair, row by row; 0 where the words have no entry.
+    """
+    n, m = block.source.lengths(), block.target.lengths()
+    offsets = np.zeros(len(block) + 1, dtype=np.int64)
+    np.cumsum(n * m, out=offsets[1:])
+    found = np.empty(offsets[-1], dtype=np.int64)
+    lexicon_kernels.find_cells(
+        read_only(block.source.ids),
+        block.source.offsets,
+        read_only(block.target.ids),
+        block.target.offsets,
+        read_only(lexicon.offsets),
+        read_only(lexicon.targets),
+        offsets,
+        found,
+    )
+    there = found >= 0
+    where = found[there]
+
+    def spread(values: np.ndarray) -> np.ndarray:
+        result = np.zeros(len(found), dtype=np.float32)
+        result[there] = values[where]
+        return result
+
+    return spread(lexicon.dice), spread(lexicon.forward), spread(lexicon.reverse)
+
+
+def _read(path: Path, mapped: bool) -> np.ndarray:
+    try:
+        on_disk = mapped and path.stat().st_size > 4096
+        return np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{path}: no such file; make the tables again") from None
+    except (ValueError, EOFError, OSError) as error:
+        reason = " ".join(str(error).split())
+        raise InputError(f"{path}: no array can be read ({reason}); make the tables again") from None
+
+
+def _weighted(counts: np.ndarray, weight: float) -> np.ndarray:
+    # rounded up: a word of the prior that has a cell has a count
+    return np.ceil(weight * counts).astype(np.int64)
+
+
+def _add_prior(
+    rows: np.ndarray, targets: np.ndarray, joint: np.ndarray, prior: Lexicon, weight: float
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, model1.Counts]:
+    """Return the cells of corpus and prior together, their joint counts, and the prior's counts."""
+    n_target = len(prior.target_counts)
+    sources = prior.sources()
+    own = np.repeat(np.arange(len(rows) - 1), np.diff(rows)) * n_target + targets
+    other = sources.astype(np.int64) * n_target + prior.targets
+    cells = np.union1d(own, other)
+    place, prior_place = np.searchsorted(cells, own), np.searchsorted(cells, other)
+
+    def spread(values: np.ndarray, where: np.ndarray) -> np.ndarray:
+        result = np.zeros(len(cells), dtype=np.float32)
+        result[where] = values
+        return result
+
+    all_rows = np.zeros(len(rows), dtype=np.int64)
+    np.cumsum(np.bincount(cells // max(n_target, 1), minlength=len(rows) - 1), out=all_rows[1:])
+    known = model1.Counts(
+        spread(weight * prior.forward * prior.source_counts[sources], prior_place),
+        spread(weight * prior.reverse * prior.target_counts[prior.targets], prior_place),
+    )
+    both = spread(joint, place) + spread(weight * prior.joint(), prior_place)
+    return all_rows, (cells % max(n_target, 1)).astype(np.int32), both, known

@@ -1,0 +1,265 @@
+"""Compiled kernels of the lexical tables: IBM Model 1 (:mod:`align.model1`) and the look-ups of a table.
+
+The sentences come as bags and as an inverted index (:mod:`align.cooccurrence`); the cells of source
+word s are ``rows[s]`` to ``rows[s + 1]``. Loops over tokens and cells run over unsigned numbers: a
+signed index would be checked for being negative at every step.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def add_denominators(
+    first: int,
+    last: int,
+    postings: np.ndarray,
+    sentences: np.ndarray,
+    times: np.ndarray,
+    words: np.ndarray,
+    offsets: np.ndarray,
+    row: np.ndarray,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    forward: np.ndarray,
+    den: np.ndarray,
+) -> None:
+    """Add a_i(s) p(t | s) to den of the sentences of a range; ``row`` (Vt,) is room for one source word."""
+    for s in range(len(postings) - 1):
+        places = sentences[postings[s] : postings[s + 1]]
+        begin = postings[s] + np.searchsorted(places, first)
+        end = postings[s] + np.searchsorted(places, last)
+        if begin == end:
+            continue
+        for cell in range(np.uint64(rows[s]), np.uint64(rows[s + 1])):
+            row[np.uint64(targets[cell])] = forward[cell]
+        for posting in range(begin, end):
+            i, a = sentences[posting], times[posting]
+            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+                den[entry] += a * row[np.uint64(words[entry])]
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def count_null(
+    words: np.ndarray, repeats: np.ndarray, den: np.ndarray, null: np.ndarray, counts: np.ndarray
+) -> float:
+    """Turn den into repeats / den, count what NULL gets, return the log-likelihood but for the choices."""
+    counts[:] = 0.0
+    total = 0.0
+    for entry in range(len(words)):
+        if den[entry] > 0:
+            total += repeats[entry] * math.log(den[entry])
+            den[entry] = repeats[entry] / den[entry]
+            counts[words[entry]] += null[words[entry]] * den[entry]
+    return total
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def expect_rows(
+    first: int,
+    last: int,
+    source: tuple[np.ndarray, ...],
+    target: tuple[np.ndarray, ...],
+    table: tuple[np.ndarray, ...],
+    model: tuple[np.ndarray, ...],
+    out: tuple[np.ndarray, ...],
+    smoothing: tuple[float, float],
+) -> None:
+    """Run the second walk of a round for a range of source words: counts of both directions."""
+    postings, sentences, times = source
+    words, repeats, offsets = target
+    rows, targets, forward, reverse, known_forward, known_reverse = table
+    scale, ratio, null = model
+    null_counts, likelihood = out
+    row = np.zeros(len(scale), dtype=np.float32)
+    sums = np.zeros((len(scale), 2))
+    for s in range(first, last):
+        begin, end = np.uint64(rows[s]), np.uint64(rows[s + 1])
+        for cell in range(begin, end):
+            t = np.uint64(targets[cell])
+            row[t] = _smoothed(np.float64(reverse[cell]), smoothing[0]) * scale[t]
+            sums[t, 0] = 0.0
+            sums[t, 1] = 0.0
+        null_count, total = 0.0, 0.0
+        for posting in range(postings[s], postings[s + 1]):
+            i, a = sentences[posting], np.float64(times[posting])
+            entries = range(np.uint64(offsets[i]), np.uint64(offsets[i + 1]))
+            den = np.float32(null[s])
+            for entry in entries:
+                den += repeats[entry] * row[np.uint64(words[entry])]
+            if den <= 0:
+                continue
+            share_of = a / den
+            null_count += share_of
+            total += a * math.log(den)
+            for entry in entries:
+                t = np.uint64(words[entry])
+                ahead, back = sums[t, 0], sums[t, 1]
+                sums[t, 0] = ahead + a * ratio[entry]
+                sums[t, 1] = back + share_of * repeats[entry]
+        null_counts[s] = null_count * null[s]
+        likelihood[s] = total
+        _write_row(
+            begin, end, targets, forward, reverse, row, sums, known_forward, known_reverse, smoothing[1]
+        )
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _write_row(
+    begin: np.uint64,
+    end: np.uint64,
+    targets: np.ndarray,
+    forward: np.ndarray,
+    reverse: np.ndarray,
+    row: np.ndarray,
+    sums: np.ndarray,
+    known_forward: np.ndarray,
+    known_reverse: np.ndarray,
+    smoothing: float,
+) -> None:
+    """Write one source word's reverse counts and its new forward probabilities."""
+    total = 0.0
+    for cell in range(begin, end):
+        t = np.uint64(targets[cell])
+        ahead, back = forward[cell] * sums[t, 0], row[t] * sums[t, 1]
+        if len(known_forward):
+            ahead += known_forward[cell]
+            back += known_reverse[cell]
+        total += ahead
+        forward[cell] = ahead
+        reverse[cell] = back
+    if total <= 0:
+        return
+    factor = 1 / _smoothed(total + smoothing * (end - begin - 1), smoothing)
+    for cell in range(begin, end):
+        forward[cell] = _smoothed(np.float64(forward[cell]), smoothing) * factor
+
+
+@njit(cache=True, nogil=True, error_model="numpy")
+def _smoothed(count: float, smoothing: float) -> float:
+    """Return exp(psi(count + smoothing)), the count itself without smoothing."""
+    if smoothing == 0:
+        return count
+    x = count + smoothing
+    # psi(x) = psi(x + 1) - 1 / x until the asymptotic series is good to 1e-9 (Abramowitz, Stegun 6.3.18)
+    down = 0.0
+    while x < 6:
+        down += 1 / x
+        x += 1
+    square = 1 / (x * x)
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240))))
+    return x * math.exp(-down - 0.5 / x - series)
+
+
+@njit(cache=True, nogil=True)
+def count_columns(targets: np.ndarray, sizes: np.ndarray) -> None:
+    """Add up the cells of each target word."""
+    for t in targets:
+        sizes[t] += 1
+
+
+@njit(cache=True, nogil=True)
+def sum_columns(targets: np.ndarray, values: np.ndarray, totals: np.ndarray) -> None:
+    """Fill ``totals`` (Vt,) with the sum of the values of each target word's cells."""
+    totals[:] = 0.0
+    for cell in range(len(targets)):
+        totals[targets[cell]] += values[cell]
+
+
+@njit(cache=True, nogil=True)
+def invert_totals(totals: np.ndarray, sizes: np.ndarray, smoothing: float) -> None:
+    """Turn the sums of columns into the factors that make counts probabilities."""
+    for t in range(len(totals)):
+        if totals[t] > 0:
+            totals[t] = 1 / _smoothed(totals[t] + smoothing * (sizes[t] - 1), smoothing)
+
+
+@njit(cache=True, nogil=True)
+def scale_columns(targets: np.ndarray, values: np.ndarray, scale: np.ndarray) -> None:
+    """Multiply every value by the factor of its target word."""
+    for cell in range(len(targets)):
+        values[cell] *= scale[targets[cell]]
+
+
+@njit(cache=True, nogil=True)
+def divide_rows(rows: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
+    """Divide each row by the sum of its counts + 1."""
+    for s in range(len(rows) - 1):
+        total = 1.0
+        for cell in range(rows[s], rows[s + 1]):
+            total += counts[cell]
+        for cell in range(rows[s], rows[s + 1]):
+            values[cell] /= total
+
+
+@njit(cache=True, nogil=True)
+def joint_to_dice(
+    rows: np.ndarray,
+    targets: np.ndarray,
+    joint: np.ndarray,
+    source_counts: np.ndarray,
+    target_counts: np.ndarray,
+) -> None:
+    """Turn joint counts into Dice coefficients."""
+    for s in range(len(rows) - 1):
+        for cell in range(rows[s], rows[s + 1]):
+            joint[cell] *= 2 / (source_counts[s] + target_counts[targets[cell]])
+
+
+@njit(cache=True, nogil=True)
+def move_together(
+    rows: np.ndarray,
+    targets: np.ndarray,
+    dice: np.ndarray,
+    forward: np.ndarray,
+    reverse: np.ndarray,
+    least: float,
+    offsets: np.ndarray,
+) -> int:
+    """Move the cells that stay to the front, fill their ``offsets``, return their number."""
+    kept = 0
+    offsets[0] = 0
+    for s in range(len(rows) - 1):
+        for cell in range(rows[s], rows[s + 1]):
+            if forward[cell] >= least or reverse[cell] >= least:
+                targets[kept] = targets[cell]
+                dice[kept] = dice[cell]
+                forward[kept] = forward[cell]
+                reverse[kept] = reverse[cell]
+                kept += 1
+        offsets[s + 1] = kept
+    return kept
+
+
+@njit(cache=True, nogil=True)
+def find_cells(
+    source_ids: np.ndarray,
+    source_offsets: np.ndarray,
+    target_ids: np.ndarray,
+    target_offsets: np.ndarray,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    offsets: np.ndarray,
+    found: np.ndarray,
+) -> None:
+    """Write the cell of every edge, -1 where the words have none."""
+    for i in range(len(offsets) - 1):
+        edge = offsets[i]
+        for j in range(source_offsets[i], source_offsets[i + 1]):
+            s = source_ids[j]
+            begin, end = (rows[s], rows[s + 1]) if s < len(rows) - 1 else (0, 0)
+            for k in range(target_offsets[i], target_offsets[i + 1]):
+                t = target_ids[k]
+                low, high = begin, end
+                while low < high:
+                    middle = (low + high) // 2
+                    if targets[middle] < t:
+                        low = middle + 1
+                    else:
+                        high = middle
+                found[edge] = low if low < end and targets[low] == t else -1
+                edge += 1
