@@ -17,6 +17,7 @@ import numpy as np
 
 from align.bitext import Row, open_bitext
 from align.errors import InputError
+from align.streams import packing_of
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
@@ -46,6 +47,8 @@ def run(
 
     Parameters
     ----------
+    context : StageContext
+        Gives the folder to fill, the sources, and the sections [corpus] and [gold].
     profile : str
         What statistics are made of: ``plain``, the words as they are; ``expand``, contractions undone
         (French l'homme, du: le homme, de le) where the language has rules. Links refer to the words as
@@ -141,7 +144,8 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
     shards = _shards(rows, settings, corpus.where, context.option("corpus.encoding"))
     with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
         rejects.write("line\treason\teffect\tdetail\n")
-        for summary in context.map(process_shard, shards, unit="shards"):
+        expected = _expected_shards(paths[0], context.option("corpus.limit"))
+        for summary in context.map(process_shard, shards, unit="shards", total=expected):
             rejects.writelines("\t".join(map(str, reject)) + "\n" for reject in summary.rejects)
             corpus.reasons.update(reject.reason for reject in summary.rejects)
             corpus.changes.update(summary.changes)
@@ -150,6 +154,17 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
             corpus.summaries.append(summary.light())
     check_usable(corpus.where, corpus.lines, corpus.used_lines, corpus.reasons)
     return corpus
+
+
+def _expected_shards(path: Path, limit: int | None) -> int | None:
+    """Guess the number of shards from the start of the file, for the time left; None where it is packed."""
+    with open(path, "rb") as raw:
+        start = raw.read(1 << 20)
+    lines = start.count(b"\n")
+    if not lines or packing_of(start) is not None:
+        return None if limit is None else -(-limit // SHARD)
+    guess = lines * path.stat().st_size // len(start)
+    return -(-min(guess, limit or guess) // SHARD)
 
 
 def _shards(rows: Iterable[Row], settings: Settings, where: str, encoding: str) -> Iterator[Shard]:

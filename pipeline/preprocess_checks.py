@@ -68,6 +68,9 @@ def warnings(
         Whether a segmenter parts the text of each side, or it came tokenized.
     """
     pairs = sum(summary.used_lines for summary in summaries)
+    lines = sum(summary.lines for summary in summaries)
+    if lines >= 10 and lines - pairs > 0.1 * lines:
+        yield f"{lines - pairs} of {lines} lines cannot be used; rejects.tsv says why"
     yield from _unparted(summaries, segmented)
     if pairs >= 10 and identical > 0.1 * pairs:
         yield (

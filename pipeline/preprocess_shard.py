@@ -127,7 +127,8 @@ def process_shard(shard: Shard) -> Summary:
     long = any((np.diff(batch.offsets) > settings.max_length)[report.alive].any() for batch in batches)
     splitters = [*_splitters(settings)] if long else None
     parts = make_parts(texts, batches, splitters, limit=settings.max_length, report=report)
-    used = _usable_for_statistics(texts, parts, settings.max_ratio, report)
+    same = _identical(texts, batches, report)
+    used = ~(same[parts.rows] | _uneven(parts, settings.max_ratio, report))
     alive = report.alive
     counted = [
         count_side(processor, batch, spans, used, alive)
@@ -194,24 +195,29 @@ def _drop_empty(batches: Sequence[Batch], report: Report) -> None:
         report.drop(row, "empty_both" if both else "empty_src" if empty[0][row] else "empty_tgt")
 
 
-def _usable_for_statistics(
-    texts: Sequence[Sequence[str]], parts: Parts, max_ratio: float, report: Report
-) -> np.ndarray:
-    """Return which parts tell something of translation, bool, shape (P,); the others are reported."""
-    source, target = (each.astype(np.float64) for each in parts.sizes())
+def _identical(texts: Sequence[Sequence[str]], batches: Sequence[Batch], report: Report) -> np.ndarray:
+    """Return which lines are the same on both sides, bool, shape (lines,), and report them.
+
+    A number or a sign is the same in all languages, and that is worth counting: such lines do not matter.
+    """
+    same = np.zeros(len(report.alive), dtype=bool)
+    for row, (one, other) in enumerate(zip(*texts, strict=True)):
+        if (one == other or batches[0].text[row] == batches[1].text[row]) and report.alive[row]:
+            same[row] = any(character.isalpha() for character in one)
+            if same[row]:
+                report.note(row, "identical", "no-statistics", "source and target are the same")
+    return same
+
+
+def _uneven(parts: Parts, max_ratio: float, report: Report) -> np.ndarray:
+    """Return which parts have lengths too far apart, bool, shape (P,), and report them."""
+    source, target = parts.sizes()
     longer, shorter = np.maximum(source, target), np.minimum(source, target)
-    uneven = (longer >= RATIO_FROM) & (longer > max_ratio * shorter)
-    same = np.array([one == other for one, other in zip(*texts, strict=True)])
-    # A number or a sign is the same in all languages, and that is worth knowing.
-    for row in np.flatnonzero(same & report.alive).tolist():
-        if any(character.isalpha() for character in texts[0][row]):
-            report.note(row, "identical", "no-statistics", "source and target are the same")
-        else:
-            same[row] = False
+    uneven: np.ndarray = (longer >= RATIO_FROM) & (longer > max_ratio * shorter)
     for part in np.flatnonzero(uneven).tolist():
-        detail = f"{int(source[part])} source and {int(target[part])} target tokens, ratio over {max_ratio:g}"
+        detail = f"{source[part]} source and {target[part]} target tokens, ratio over {max_ratio:g}"
         report.note(int(parts.rows[part]), "length_ratio", "no-statistics", detail)
-    return ~(uneven | same[parts.rows])
+    return uneven
 
 
 def _write(

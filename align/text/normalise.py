@@ -2,7 +2,8 @@
 
 Cleaning makes text canonical without touching its words: Unicode normal form C [1]_ (never KC, which would
 rewrite ``½`` or ``ﬁ``), every kind of white space and control character one ASCII space, invisible
-characters deleted. It remembers where each character came from.
+characters deleted, escapes of markup (``&amp;``, ``&apos;``) undone. It remembers where each character came
+from.
 
 References
 ----------
@@ -11,9 +12,10 @@ References
 
 from __future__ import annotations
 
+import html
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -42,8 +44,12 @@ _SPACE_TABLE = {ord(character): " " for character in map(chr, range(0x3001)) if 
 _TABLE = _SPACE_TABLE | _WINDOWS
 _TABLE_IN_LINES = {code: into for code, into in _TABLE.items() if code != 0x0A}
 
+# The characters that markup escapes, and numbers; an escape may have been escaped again, and again.
+_escape = re.compile(r"&(?:amp;)*(amp;|lt;|gt;|quot;|apos;|nbsp;|#[0-9]{1,7};|#[xX][0-9a-fA-F]{1,6};)")
+
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
+_rewritten = re.compile("[ &`]")
 _inner_apostrophe = re.compile(rf"(?<=\w)[{APOSTROPHES}]|[\u2019\u02bc]")
 # Brackets and quotes as escaped in the Penn Treebank; old corpora have them.
 _TREEBANK = {
@@ -70,7 +76,8 @@ class CleanText(NamedTuple):
         character stands at its old place.
     changes : mapping of str to int
         Characters changed: ``spaces`` (white space and controls made a space), ``windows`` (quotes and
-        dashes of code page 1252), ``invisible`` (deleted), ``composed`` (lines changed by normal form C).
+        dashes of code page 1252), ``invisible`` (deleted), ``escapes`` (undone), ``composed`` (lines changed
+        by normal form C).
     """
 
     text: str
@@ -92,14 +99,15 @@ def clean(text: str) -> CleanText:
     text : str
         A line without its line end.
     """
-    if text.isascii() and text.isprintable():
+    if text.isascii() and text.isprintable() and "&" not in text:
         return untouched(text)
     normal = unicodedata.is_normalized("NFC", text)
-    if normal and not _special.search(text):
+    escaped = "&" in text and _escape.search(text) is not None
+    if normal and not escaped and not _special.search(text):
         return untouched(text)
     changes = count_changes(text)
     replaced = text.translate(_TABLE)
-    if normal and not _invisible.search(replaced):
+    if normal and not escaped and not _invisible.search(replaced):
         return CleanText(replaced, None, changes)
     if not normal:
         changes["composed"] = 1
@@ -117,7 +125,8 @@ def count_changes(text: str) -> dict[str, int]:
     windows = sum(ord(character) in _WINDOWS for character in found)
     invisible = sum(_invisible.match(character) is not None for character in found)
     spaces = len(found) - windows - invisible
-    counts = {"spaces": spaces, "windows": windows, "invisible": invisible}
+    escapes = len(_escape.findall(text)) if "&" in text else 0
+    counts = {"spaces": spaces, "windows": windows, "invisible": invisible, "escapes": escapes}
     return {kind: count for kind, count in counts.items() if count}
 
 
@@ -129,41 +138,59 @@ def replace_in_place(text: str) -> tuple[str, bool]:
     text : str
         The same number of characters; white space made U+0020, line feeds kept.
     complete : bool
-        Whether that was all; else some lines hold characters to delete or to compose.
+        Whether that was all; else some lines hold characters to delete, to compose or to unescape.
     """
     if _special_in_lines.search(text):
         text = text.translate(_TABLE_IN_LINES)
+    if "&" in text and _escape.search(text):
+        return text, False
     complete = text.isascii() or not (_invisible.search(text) or not unicodedata.is_normalized("NFC", text))
     return text, complete
 
 
 def _rebuild(text: str) -> tuple[str, tuple[list[int], list[int]]]:
-    """Compose and delete, keeping the origin of every character."""
+    """Unescape, delete and compose, keeping the origin of every character."""
     pieces: list[str] = []
     starts: list[int] = []
     ends: list[int] = []
     segment = ""
-    places: list[int] = []
+    places: list[tuple[int, int]] = []
 
     def close() -> None:
         composed = unicodedata.normalize("NFC", segment)
         pieces.append(composed)
         # Where the number of characters stays, each has its own place; else all share the segment's.
-        own = len(composed) == len(places)
-        starts.extend(places if own else [places[0]] * len(composed))
-        ends.extend(place + 1 for place in (places if own else [places[-1]] * len(composed)))
+        whole = (places[0][0], places[-1][1])
+        for start, end in places if len(composed) == len(places) else [whole] * len(composed):
+            starts.append(start)
+            ends.append(end)
 
-    for position, character in enumerate(text):
+    for character, start, end in _characters(text):
         if _invisible.match(character):
             continue
         if segment and (character < "\u0300" or not _joins(segment, character)):
             close()
             segment, places = "", []
         segment += character
-        places.append(position)
+        places.append((start, end))
     if segment:
         close()
     return "".join(pieces), (starts, ends)
+
+
+def _characters(text: str) -> Iterator[tuple[str, int, int]]:
+    """Yield each character with its start and end in the text, an escape as the character it stands for."""
+    position = 0
+    for escape in [*_escape.finditer(text), None]:
+        stop = escape.start() if escape else len(text)
+        for place in range(position, stop):
+            yield text[place], place, place + 1
+        if escape:
+            character = html.unescape(f"&{escape.group(1)}")
+            # A number may stand for a space, and for anything: then for nothing that is known.
+            character = character.translate(_TABLE) if len(character) == 1 else "\ufffd"
+            yield character, stop, escape.end()
+            position = escape.end()
 
 
 def _joins(segment: str, character: str) -> bool:
@@ -179,10 +206,10 @@ def lookup_key(token: str) -> str:
 
     The one casing function of the project: training, priors, vectors and alignment of new text all use it.
     Lower case, normal form C, invisible characters gone, every sign typed for an apostrophe made ``'``,
-    Treebank escapes of brackets and quotes undone. Never empty; a token of nothing visible gives ``_``.
+    escapes of markup and of the Penn Treebank undone. Never empty; a token of nothing visible gives ``_``.
     """
     key = token.lower()
-    if key.isascii() and key.isprintable() and " " not in key and key not in _TREEBANK and "`" not in key:
+    if key.isascii() and key.isprintable() and key not in _TREEBANK and not _rewritten.search(key):
         return key or "_"
     key = _wide_space.sub("_", clean(key).text.strip())
     return _TREEBANK.get(key) or _inner_apostrophe.sub("'", key) or "_"

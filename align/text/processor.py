@@ -41,7 +41,10 @@ class Tokens(NamedTuple):
 
 
 class Memory(dict[str, Value]):
-    """Values of strings, computed once, forgotten all together when they become too many."""
+    """Values of strings, computed once, forgotten all together when they become too many.
+
+    A dictionary, because to find what is known must not cost a call.
+    """
 
     def __init__(self, compute: Callable[[str], Value], *, limit: int = _REMEMBERED) -> None:
         super().__init__()

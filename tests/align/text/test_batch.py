@@ -27,7 +27,7 @@ WORDS = [
         "-",
         "t",
     ),
-    *("il", "au", "art.", "(art.", "5%", "\u2028", "end.", "\x93a\x94"),
+    *("n&apos;a", "&quot;", "il", "au", "art.", "(art.", "5%", "\u2028", "end.", "\x93a\x94"),
 ]
 lines_of_text = st.lists(st.lists(st.sampled_from(WORDS), max_size=8).map(" ".join), max_size=6)
 

@@ -10,7 +10,7 @@ from align.text.normalise import clean, lookup_key, replace_in_place
 
 # Text as it comes: letters, marks that compose, every sort of white space, invisible signs.
 SIGNS = (
-    "abE é'’.-1 \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2009\u200b\u2028\u2029\u202f\u3000"
+    "abE &;é'’.-1 \t\n\r\x0b\x0c\x1c\x1d\x1e\x1f\x85\xa0\u2009\u200b\u2028\u2029\u202f\u3000"
     "\u0301\u0323\u0308\ufeff\xad\u2060\u200e\u1112\u1161\u11ab한ﬁ½\x92\x00\U0001f600"
 )
 texts = st.text(alphabet=SIGNS, max_size=30)
@@ -83,6 +83,28 @@ def test_windows_quotes_read_as_latin_1_are_quotes():
     assert clean("l\x92ami \x96 \x93oui\x94").text == "l’ami – “oui”"
 
 
+@pytest.mark.parametrize(
+    ("text", "cleaned"),
+    [
+        ("n&apos;aura", "n'aura"),
+        ("AT&amp;T &quot;x&quot; 5 &lt; 6", 'AT&T "x" 5 < 6'),
+        ("l&#39;ami&nbsp;&#x2014;", "l'ami —"),
+        ("&amp;apos; &amp;amp; &amp;amp;apos;", "' & '"),
+        ("e&#x301; a&#xad;b", "é ab"),
+        ("&#0; &#99999999; &unknown; R&D; &", "\ufffd &#99999999; &unknown; R&D; &"),
+    ],
+)
+def test_escapes_of_markup_are_undone(text, cleaned):
+    assert clean(text).text == cleaned
+    assert clean(clean(text).text).text == cleaned
+
+
+def test_the_place_of_an_escape_is_all_of_it():
+    cleaned = clean("n&apos;aura")
+    assert [cleaned.raw_span(0, 2), cleaned.raw_span(2, 6)] == [(0, 7), (7, 11)]
+    assert cleaned.changes == {"escapes": 1}
+
+
 @given(texts)
 def test_cleaning_is_canonical_and_keeps_the_way_back(text):
     cleaned = clean(text)
@@ -120,6 +142,9 @@ def test_many_lines_at_once_are_cleaned_alike(lines):
         ("-rrb-", ")"),
         ("''", '"'),
         ("``", '"'),
+        ("&apos;s", "'s"),
+        ("&amp;", "&"),
+        ("&", "&"),
         ("ΟΔΟΣ", "οδος"),
         ("½", "½"),
         ("", "_"),

@@ -145,7 +145,7 @@ def test_codes_of_regions_are_their_language():
 
 @pytest.mark.parametrize(("side", "share"), [("en", 0.993), ("fr", 0.985)])
 def test_tokens_are_the_words_of_europarl_vectors(side, share, real_data):
-    """What vectors trained on Europarl know: all but rare words, and forms kept whole here (M., aujourd'hui)."""
+    """What vectors trained on Europarl know: all but rare words, and M. and aujourd'hui, kept whole here."""
     import gzip
     import tarfile
 
