@@ -1,6 +1,8 @@
 """Fixtures for all tests."""
 
+import io
 import os
+import sys
 from pathlib import Path
 
 import pytest
@@ -25,6 +27,27 @@ def real_data():
         return path
 
     return find
+
+
+@pytest.fixture
+def run(tmp_path, monkeypatch, capsys):
+    """Return a function that runs a command in this process: words to (status, stdout, stderr).
+
+    Keyword arguments are files to make first in the working folder; ``stdin`` is the standard input.
+    """
+    monkeypatch.chdir(tmp_path)
+
+    def call(words, stdin="", **files):
+        for name, text in files.items():
+            Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
+        from align.cli.main import main
+
+        status = main(words.split())
+        output = capsys.readouterr()
+        return status, output.out, output.err
+
+    return call
 
 
 def pytest_collection_modifyitems(items):
