@@ -68,11 +68,8 @@ class Edges:
 
     def save(self, folder: Path) -> None:
         """Write ``shapes.npy``, ``features.npy`` and ``names.json`` into ``folder``, made if missing."""
-        folder.mkdir(parents=True, exist_ok=True)
-        np.save(folder / "shapes.npy", self.shapes, allow_pickle=False)
+        save_description(folder, self.shapes, self.names)
         np.save(folder / "features.npy", self.features, allow_pickle=False)
-        text = json.dumps(list(self.names), ensure_ascii=False, indent=0) + "\n"
-        (folder / "names.json").write_text(text, encoding="utf-8", newline="\n")
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = True) -> Edges:
@@ -99,6 +96,14 @@ class Edges:
                 f"{folder}: features are {features.shape}, expected {expected}; run featurize again"
             )
         return cls(shapes, offsets, features, names)
+
+
+def save_description(folder: Path, shapes: np.ndarray, names: Sequence[str]) -> None:
+    """Write what :meth:`Edges.save` writes but the features, into ``folder``, made if missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    np.save(folder / "shapes.npy", shapes, allow_pickle=False)
+    text = json.dumps(list(names), ensure_ascii=False, indent=0) + "\n"
+    (folder / "names.json").write_text(text, encoding="utf-8", newline="\n")
 
 
 def edge_offsets(shapes: np.ndarray) -> np.ndarray:

@@ -85,7 +85,7 @@ def normal_number(text: str) -> str:
 
     Separators all alike with three digits after the last group thousands and go; any other last separator
     is the decimal point. ``10,000`` and ``10 000`` give ``10000``; ``1,000.50`` and ``1.000,50`` give
-    ``1000.50``; ``9,8`` gives ``9.8``; ``15:30`` gives ``15.30``; ``3rd`` and ``3e`` give ``3``.
+    ``1000.50``; ``9,8`` gives ``9.8``; ``15:30`` gives ``15.30``; ``3rd``, ``3e`` and ``03`` give ``3``.
     """
     found = _LEADING_NUMBER.match(text)
     if found is None:
@@ -93,8 +93,12 @@ def normal_number(text: str) -> str:
     groups = _SEPARATORS.split(found.group())
     signs = _SEPARATORS.findall(found.group())
     if not signs or (len(set(signs)) == 1 and len(groups[-1]) == 3):
-        return "".join(groups)
-    return "".join(groups[:-1]) + "." + groups[-1]
+        return _without_zeros("".join(groups))
+    return _without_zeros("".join(groups[:-1])) + "." + groups[-1]
+
+
+def _without_zeros(digits: str) -> str:
+    return digits.lstrip("0") or "0"
 
 
 def fold_letter(letter: str) -> str:

@@ -1,0 +1,246 @@
+"""Align sentence pairs with a trained model, and say why.
+
+    from align import Aligner
+    aligner = Aligner.load("models/en-fr")
+    aligner.align("This assignment was hard", "Ce travail était ardu")      # [(0, 0), (1, 1), ...]
+
+An aligner keeps no state between calls but memories of words already cut: threads may share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.blocklinks import BlockLinks
+from align.calibration import confidence
+from align.corpus import Corpus
+from align.features import Edges, compute, edge_offsets
+from align.features.groups import spans
+from align.matching import solve
+from align.model import Model
+from align.pairs import PairBlock, SideText, Tokenizer, split_long
+from align.scoring import score_edges
+from align.shipped import find_model
+from align.text.processor import Tokens
+
+Text = str | Sequence[str]
+
+# Features of so many edges are in memory at a time: about 3 MB, they stay in the processor's cache.
+_EDGES_AT_A_TIME = 10_000
+_PAIRS_AT_A_TIME = 256
+
+
+class Aligner:
+    """A model ready to align.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    source, target : SideText
+        How the text of each side becomes tokens.
+    """
+
+    def __init__(self, model: Model, source: SideText, target: SideText) -> None:
+        self.model = model
+        self._sides = (source, target)
+
+    @classmethod
+    def load(cls, path: str | Path, *, tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer] = None) -> Aligner:
+        """Load a model.
+
+        Parameters
+        ----------
+        path : str or Path
+            Folder of a model, or the name of a shipped one.
+        tokenizer : str, function or None, or a pair of them, optional
+            How text is cut to tokens, both sides alike or (source, target). None: as the model was trained.
+            A name: ``spaces`` (text is tokenized already), ``rules``, ``nltk:NAME``, ``module:function``. A
+            function: from a text to its tokens, or to their (start, end).
+
+        Raises
+        ------
+        InputError
+            If there is no such model, a file of it is missing or damaged, it asks for a tokenizer that is
+            code (give it yourself if you trust it), or the tokenizer given does not exist.
+        """
+        model = Model.load(find_model(path))
+        given = tokenizer if isinstance(tokenizer, tuple) else (tokenizer, tokenizer)
+        return cls(model, SideText(model.text["source"], given[0]), SideText(model.text["target"], given[1]))
+
+    def align(self, source: Text, target: Text, *, bias: float = 0.0) -> list[tuple[int, int]]:
+        """Return the links of one pair, sorted.
+
+        Parameters
+        ----------
+        source, target : str or sequence of str
+            Text, or its tokens.
+        bias : float
+            Added to the score of every possible link: above 0 there are more links, below 0 fewer.
+
+        Returns
+        -------
+        list of (int, int)
+            0-based source and target tokens.
+        """
+        return self.align_tokens([self.tokens(source, target)], bias=bias).pairs(0)
+
+    def align_many(
+        self, pairs: Iterable[tuple[Text, Text]], *, bias: float = 0.0
+    ) -> list[list[tuple[int, int]]]:
+        """Return the links of each pair; faster than one call a pair."""
+        found: list[list[tuple[int, int]]] = []
+        block: list[tuple[Tokens, Tokens]] = []
+        for source, target in pairs:
+            block.append(self.tokens(source, target))
+            if len(block) == _PAIRS_AT_A_TIME:
+                links = self.align_tokens(block, bias=bias)
+                found += map(links.pairs, range(len(block)))
+                block = []
+        links = self.align_tokens(block, bias=bias)
+        return found + [links.pairs(pair) for pair in range(len(block))]
+
+    def scores(self, source: Text, target: Text, *, bias: float = 0.0) -> list[float]:
+        """Return the confidence, in [0, 1], of each link that :meth:`align` gives, in the same order."""
+        return self.align_tokens([self.tokens(source, target)], bias=bias).confidence.tolist()
+
+    def explain(self, source: Text, target: Text, *, bias: float = 0.0) -> dict[str, Any]:
+        """Return the links of a pair with the contribution of each feature to their scores.
+
+        Returns
+        -------
+        dict
+            ``{"source": tokens, "target": tokens, "links": [{"source": 0, "target": 0, "score": 1.9,
+            "confidence": 0.97, "contributions": {"cosine": 0.7, ...}}, ...]}``. The contributions of a link,
+            weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them.
+        """
+        tokens = self.tokens(source, target)
+        block = PairBlock.build([tokens], self._vocabularies)
+        links: dict[tuple[int, int], dict[str, Any]] = {}
+        for start, stop in spans(edge_offsets(_shapes(block.corpus)), _EDGES_AT_A_TIME):
+            part = block.corpus.block(start, stop)
+            edges, scores, linked = self._decode(part, block.extra_source, block.extra_target, bias)
+            _, sources, targets = _surface(part, edges, linked)
+            for edge, *cell in zip(linked.tolist(), sources.tolist(), targets.tolist(), strict=True):
+                link = (cell[0], cell[1])
+                if link not in links or scores[edge] > links[link]["score"]:
+                    links[link] = self._reasons(link, float(scores[edge]), edges.features[edge])
+        return {
+            "source": tokens[0].surface,
+            "target": tokens[1].surface,
+            "links": [links[link] for link in sorted(links)],
+        }
+
+    def tokens(self, source: Text, target: Text) -> tuple[Tokens, Tokens]:
+        """Return the tokens of both sides; those of a sequence are taken as they are."""
+        return self._sides[0].tokens(source), self._sides[1].tokens(target)
+
+    def check(self, pair: tuple[Tokens, Tokens]) -> None:
+        """Check that a tokenized pair can be aligned.
+
+        Raises
+        ------
+        InputError
+            If it is too long and there is no place to split it.
+        """
+        split_long(*pair)
+
+    def align_tokens(self, pairs: Sequence[tuple[Tokens, Tokens]], *, bias: float = 0.0) -> BlockLinks:
+        """Return the links of tokenized pairs; very long ones are split to parallel parts first."""
+        block = PairBlock.build(pairs, self._vocabularies)
+        links = self.align_block(
+            block.corpus, extra_source=block.extra_source, extra_target=block.extra_target, bias=bias
+        )
+        return links.merged(block.lines, len(pairs))
+
+    def align_block(
+        self,
+        corpus: Corpus,
+        *,
+        extra_source: Sequence[str] = (),
+        extra_target: Sequence[str] = (),
+        bias: float = 0.0,
+    ) -> BlockLinks:
+        """Return the links of a block of a corpus: the compiled path.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            N pairs of ids of the model's vocabularies, with ``parents``.
+        extra_source, extra_target : sequence of str
+            The words of the ids at and above the vocabularies' sizes.
+        bias : float
+            Added to the score of every possible link.
+
+        Returns
+        -------
+        BlockLinks
+            Links between surface tokens (``parents``).
+        """
+        shapes = _shapes(corpus)
+        found = []
+        for start, stop in spans(edge_offsets(shapes), _EDGES_AT_A_TIME):
+            part = corpus.block(start, stop)
+            edges, scores, linked = self._decode(part, extra_source, extra_target, bias)
+            chosen = scores[linked]
+            found.append(
+                BlockLinks.build(
+                    *_surface(part, edges, linked),
+                    chosen,
+                    confidence(chosen, self.model.calibration),
+                    shapes[start:stop].sum(axis=1),
+                )
+            )
+        return BlockLinks.join(found)
+
+    @property
+    def _vocabularies(self) -> tuple[Any, Any]:
+        resources = self.model.resources
+        return resources.source_vocabulary, resources.target_vocabulary
+
+    def _decode(
+        self, corpus: Corpus, extra_source: Sequence[str], extra_target: Sequence[str], bias: float
+    ) -> tuple[Edges, np.ndarray, np.ndarray]:
+        """Return the edges of a block, their scores, and the indices of those that are linked."""
+        edges = compute(
+            corpus,
+            self.model.resources,
+            groups=self.model.groups,
+            extra_source=extra_source,
+            extra_target=extra_target,
+        )
+        scores = score_edges(edges.features, self.model.weights)
+        linked = solve(scores + bias if bias else scores, edges.shapes, edges.offsets)
+        return edges, scores, np.flatnonzero(linked)
+
+    def _reasons(self, link: tuple[int, int], score: float, values: np.ndarray) -> dict[str, Any]:
+        shares = self.model.weights * values.astype(np.float64)
+        contributions = {
+            name: share for name, share in zip(self.model.names, shares.tolist(), strict=True) if share
+        }
+        return {
+            "source": link[0],
+            "target": link[1],
+            "score": score,
+            "confidence": float(confidence(np.array(score), self.model.calibration)),
+            "contributions": contributions,
+        }
+
+
+def _shapes(corpus: Corpus) -> np.ndarray:
+    return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
+
+
+def _surface(corpus: Corpus, edges: Edges, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return pair, source and target surface token of each linked edge."""
+    pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
+    j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
+    return (
+        pairs,
+        corpus.source.parents[corpus.source.offsets[pairs] + j],
+        corpus.target.parents[corpus.target.offsets[pairs] + k],
+    )

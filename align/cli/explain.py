@@ -1,0 +1,61 @@
+"""Say why a model links what it links in one sentence pair.
+
+Each link has a score, its confidence (the probability that it is right) and the contributions of the
+features, weight times value, which sum to the score. Without --json the largest are shown.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from typing import Any
+
+from align.aligner import Aligner
+from align.errors import InputError
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--model", required=True, metavar="NAME", help="a model's folder, or a shipped model")
+    parser.add_argument("--source", required=True, metavar="TEXT", help="the source sentence")
+    parser.add_argument("--target", required=True, metavar="TEXT", help="the target sentence")
+    parser.add_argument("--tokenized", action="store_true", help="split on single spaces only")
+    parser.add_argument("--top", type=int, default=5, metavar="N", help="contributions shown of a link (5)")
+    parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Explain and print."""
+    if args.top < 0:
+        raise InputError(f"--top {args.top}: less than 0; give a number from 0 on")
+    aligner = Aligner.load(args.model, tokenizer="spaces" if args.tokenized else None)
+    explained = aligner.explain(args.source, args.target)
+    if args.json:
+        print(json.dumps(explained, ensure_ascii=False, indent=1))
+    else:
+        for line in _lines(explained, args.top):
+            print(line)
+    return 0
+
+
+def _lines(explained: dict[str, Any], top: int) -> list[str]:
+    """Return a line a link and, below it, its largest contributions; then the words without a link."""
+    source, target = explained["source"], explained["target"]
+    lines = []
+    for link in explained["links"]:
+        j, k = link["source"], link["target"]
+        lines.append(
+            f"{j}-{k}  {source[j]} ~ {target[k]}  score {link['score']:.3f}"
+            f"  confidence {link['confidence']:.3f}"
+        )
+        shares = sorted(link["contributions"].items(), key=lambda item: (-abs(item[1]), item[0]))
+        lines += [f"      {share:+.3f}  {name}" for name, share in shares[:top]]
+        rest = sum(share for _, share in shares[top:])
+        if len(shares) > top:
+            lines.append(f"      {rest:+.3f}  {len(shares) - top} more")
+    for side, tokens in (("source", source), ("target", target)):
+        linked = {link[side] for link in explained["links"]}
+        alone = [f"{index} {token}" for index, token in enumerate(tokens) if index not in linked]
+        if alone:
+            lines.append(f"{side} words without a link: {', '.join(alone)}")
+    return lines

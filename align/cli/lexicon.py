@@ -1,0 +1,153 @@
+"""Write a dictionary: word pairs with how often they go together and their probabilities.
+
+Columns, with TABs between: source, target, count, p(target|source), p(source|target). From a model (--model)
+these are its statistics, over its lookup keys; count is how often the words stand in the same pairs. From
+links (--links with --source and --target: tokenized text, one sentence a line) count is how often the words
+are linked, and p(target|source) its share of the source word's links; --lowercase puts the forms of a word
+together. Rows with both probabilities at --min-prob and more are written, the most frequent source words
+first, the likeliest translation of each before the others.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import NamedTuple
+
+import numpy as np
+
+from align.cli.terminal import only_one_stdin, open_input, open_output
+from align.errors import InputError
+from align.links import check_bounds, parse_pharaoh, read_text
+from align.model import Model
+from align.shipped import find_model
+from align.text.normalise import lookup_key
+
+
+class Entry(NamedTuple):
+    """A row of the dictionary."""
+
+    source: str
+    target: str
+    together: int
+    forward: float
+    reverse: float
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    origin = parser.add_mutually_exclusive_group(required=True)
+    origin.add_argument("--model", metavar="NAME", help="a model's folder, or a shipped model")
+    origin.add_argument("--links", metavar="FILE", help="links in the Pharaoh format")
+    parser.add_argument("--source", metavar="FILE", help="with --links: its source tokens")
+    parser.add_argument("--target", metavar="FILE", help="with --links: its target tokens")
+    parser.add_argument("--lowercase", action="store_true", help="with --links: put Word and word together")
+    parser.add_argument(
+        "--min-count", type=_natural, default=1, metavar="N", help="leave out rarer word pairs (1)"
+    )
+    parser.add_argument(
+        "--min-prob", type=_probability, default=0.0, metavar="P", help="of both probabilities (0)"
+    )
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
+
+
+def run(args: argparse.Namespace) -> int:
+    """Write the dictionary."""
+    texts = (args.source, args.target)
+    if args.model is not None and (texts != (None, None) or args.lowercase):
+        raise InputError("--source, --target and --lowercase belong to --links; leave them out with --model")
+    if args.links is not None and None in texts:
+        raise InputError("--links needs --source and --target, the tokens it was made for; give both")
+    only_one_stdin([args.links, *texts])
+    entries = _of_model(Model.load(find_model(args.model))) if args.model else _of_links(args)
+    with open_output(args.output) as out:
+        for entry in entries:
+            if entry.together >= args.min_count and min(entry.forward, entry.reverse) >= args.min_prob:
+                out.write(
+                    f"{entry.source}\t{entry.target}\t{entry.together}\t{entry.forward:.6f}\t{entry.reverse:.6f}\n"
+                )
+    return 0
+
+
+def _of_model(model: Model) -> Iterator[Entry]:
+    """Yield the cells of a model's statistics, a source word at a time."""
+    lexicon, resources = model.resources.lexicon, model.resources
+    if lexicon is None:
+        raise InputError("--model: this model holds no statistics of a bitext; choose one that does")
+    sources, targets = resources.source_vocabulary.words, resources.target_vocabulary.words
+    for word, source in enumerate(sources):
+        here = slice(int(lexicon.offsets[word]), int(lexicon.offsets[word + 1]))
+        ids, forward, reverse = lexicon.targets[here], lexicon.forward[here], lexicon.reverse[here]
+        both = int(lexicon.source_counts[word]) + lexicon.target_counts[ids]
+        # Dice is 2 joint / (count + count).
+        counts = np.rint(lexicon.dice[here] * both / 2).astype(np.int64)
+        for row in np.lexsort((ids, -forward)).tolist():
+            yield Entry(source, targets[ids[row]], int(counts[row]), float(forward[row]), float(reverse[row]))
+
+
+def _of_links(args: argparse.Namespace) -> Iterator[Entry]:
+    """Count the linked words of a text, and yield them."""
+    counts = _count(args)
+    of_source: Counter[str] = Counter()
+    of_target: Counter[str] = Counter()
+    for (source, target), count in counts.items():
+        of_source[source] += count
+        of_target[target] += count
+    ranked = sorted(
+        counts.items(), key=lambda item: (-of_source[item[0][0]], item[0][0], -item[1], item[0][1])
+    )
+    for (source, target), count in ranked:
+        yield Entry(source, target, count, count / of_source[source], count / of_target[target])
+
+
+def _count(args: argparse.Namespace) -> Counter[tuple[str, str]]:
+    key = lookup_key if args.lowercase else str
+    counts: Counter[tuple[str, str]] = Counter()
+    lines = [0, 0, 0]
+    with ExitStack() as stack:
+        texts = [
+            _counted(read_text(*stack.enter_context(open_input(path))), lines, place)
+            for place, path in enumerate((args.source, args.target))
+        ]
+        stream, name = stack.enter_context(open_input(args.links))
+        links = _counted(read_text(stream, name), lines, 2)
+        for source, target, line in zip(*texts, links, strict=False):
+            where = f"{name}:{lines[2]}"
+            found = parse_pharaoh(" ".join(line), where=where)
+            check_bounds(found, source, target, where=where, reverse="swap --source and --target")
+            counts.update((key(source[link.source]), key(target[link.target])) for link in found)
+        for rest in (*texts, links):
+            for _ in rest:
+                pass
+    if len(set(lines)) > 1:
+        raise InputError(
+            f"{args.source} has {lines[0]} lines, {args.target} {lines[1]}, {name} {lines[2]};"
+            " give the text that was aligned"
+        )
+    return counts
+
+
+def _counted(rows: Iterator[list[str]], lines: list[int], place: int) -> Iterator[list[str]]:
+    """Yield the rows and keep their number in ``lines[place]``."""
+    for row in rows:
+        lines[place] += 1
+        yield row
+
+
+def _natural(text: str) -> int:
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
+    return int(text)
+
+
+def _probability(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not in [0, 1]; give for example 0.1")
+    return number

@@ -1,0 +1,157 @@
+"""Align sentence pairs with a model: line N of the output belongs to line N of the input.
+
+The input is read as a stream: source TAB target a line, or --format joint or tmx, or two files. Links are
+pairs of token numbers, counted from 0, source first: 0-0 1-2. With --scores each has its confidence, the
+probability that it is right: 0-0:0.9731. With --offsets each side of a link is start:end, characters of the
+text as it came, end not included: 0:4-0:3. A row that cannot be read gives an empty line, and its number and
+reason on stderr. The score of a sentence pair (--sentence-scores) is in [0, 1]: the share of its words that
+are linked, each link as far as it is trusted.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack
+from itertools import islice
+from pathlib import Path
+from typing import TextIO
+
+from align.aligner import Aligner
+from align.bitext import Row, open_bitext
+from align.blocklinks import BlockLinks
+from align.cli.terminal import only_one_stdin, open_output, say
+from align.errors import InputError
+from align.text.processor import Tokens
+
+_PAIRS_AT_A_TIME = 512
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
+    parser.add_argument("--model", required=True, metavar="NAME", help="a model's folder, or a shipped model")
+    parser.add_argument("-i", "--input", metavar="FILE", help="default: -, the standard input")
+    parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
+    parser.add_argument("--format", choices=("tsv", "joint", "tmx"), help="of the input (default: tsv)")
+    parser.add_argument("--source", metavar="FILE", help="source sentences, instead of --input")
+    parser.add_argument("--target", metavar="FILE", help="target sentences")
+    parser.add_argument(
+        "--tokenized", action="store_true", help="split on single spaces only; indices are over those tokens"
+    )
+    parser.add_argument("--scores", action="store_true", help="add the confidence of each link, in [0, 1]")
+    parser.add_argument(
+        "--sentence-scores", metavar="FILE", help="write the score of each pair, in [0, 1], to FILE"
+    )
+    parser.add_argument("--offsets", action="store_true", help="write characters instead of token numbers")
+    parser.add_argument(
+        "--bias",
+        type=_finite,
+        default=0.0,
+        metavar="X",
+        help="added to the score of every possible link: above 0 more links, below 0 better ones (0)",
+    )
+
+
+def run(args: argparse.Namespace) -> int:
+    """Align the rows of the input, a block at a time."""
+    kind, paths = _inputs(args)
+    aligner = Aligner.load(args.model, tokenizer="spaces" if args.tokenized else None)
+    rows = open_bitext(kind, paths, languages=aligner.model.languages)
+    name = "<stdin>" if paths[0] == "-" else str(paths[0])
+    with ExitStack() as stack:
+        # The first block is read before a file is opened: a wrong format leaves nothing behind.
+        block = list(islice(rows, _PAIRS_AT_A_TIME))
+        out = stack.enter_context(open_output(args.output))
+        scores_out: TextIO | None = None
+        if args.sentence_scores is not None:
+            scores_out = stack.enter_context(open_output(args.sentence_scores))
+        while block:
+            tokens = [_tokens(aligner, row, name, kind) for row in block]
+            links = aligner.align_tokens([pair or _NOTHING for pair in tokens], bias=args.bias)
+            out.writelines(f"{line}\n" for line in _lines(links, tokens, args))
+            if scores_out is not None:
+                scores_out.writelines(
+                    f"{score:.4f}\n" if pair else "\n"
+                    for score, pair in zip(links.sentence_scores().tolist(), tokens, strict=True)
+                )
+            block = list(islice(rows, _PAIRS_AT_A_TIME))
+    return 0
+
+
+_NO_TOKENS = Tokens([], [], [], [])
+_NOTHING = (_NO_TOKENS, _NO_TOKENS)
+
+
+def _inputs(args: argparse.Namespace) -> tuple[str, Sequence[str | Path]]:
+    """Return the kind of the input and its files."""
+    if (args.source is None) != (args.target is None):
+        raise InputError("--source and --target go together; give both or neither")
+    if args.source is not None:
+        if args.input is not None or args.format is not None:
+            raise InputError("--source and --target are the input; leave out --input and --format")
+        only_one_stdin([args.source, args.target])
+        kind, paths = "files", [args.source, args.target]
+    else:
+        kind, paths = args.format or "tsv", [args.input or "-"]
+    outputs = [path for path in (args.output, args.sentence_scores) if path is not None]
+    for place, path in enumerate(outputs):
+        if path in outputs[:place]:
+            raise InputError(f"{path}: given for the links and for the scores; give two files")
+    return kind, paths
+
+
+def _tokens(aligner: Aligner, row: Row, name: str, kind: str) -> tuple[Tokens, Tokens] | None:
+    """Return the tokens of a row; of one that cannot be aligned say why, and return None."""
+    where = f"{name}:{row.number + 1}" if kind != "tmx" else f"{name}: unit {row.number + 1}"
+    if row.problem is not None:
+        say(f"{where}: {row.detail or row.problem}; the line is left empty")
+        return None
+    try:
+        pair = aligner.tokens(row.source, row.target)
+        aligner.check(pair)
+    except InputError as error:
+        say(f"{where}: {error}; the line is left empty")
+        return None
+    missing = [side for side, tokens in zip(("source", "target"), pair, strict=True) if not tokens.surface]
+    if missing:
+        say(f"{where}: the {' and the '.join(missing)} side is empty; the line is left empty")
+        return None
+    return pair
+
+
+def _lines(
+    links: BlockLinks, tokens: Sequence[tuple[Tokens, Tokens] | None], args: argparse.Namespace
+) -> Iterator[str]:
+    """Yield the line of each pair."""
+    for number, pair in enumerate(tokens):
+        here = slice(int(links.offsets[number]), int(links.offsets[number + 1]))
+        found = zip(
+            links.source[here].tolist(),
+            links.target[here].tolist(),
+            links.confidence[here].tolist(),
+            strict=True,
+        )
+        words = []
+        for j, k, confidence in found:
+            assert pair is not None
+            assert j < len(pair[0].surface)
+            assert k < len(pair[1].surface)
+            word = f"{_place(pair[0], j)}-{_place(pair[1], k)}" if args.offsets else f"{j}-{k}"
+            words.append(f"{word}:{confidence:.4f}" if args.scores else word)
+        yield " ".join(words)
+
+
+def _place(tokens: Tokens, index: int) -> str:
+    start, stop = tokens.spans[index]
+    return f"{start}:{stop}"
+
+
+def _finite(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = math.nan
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; give for example 0.5 or -0.5")
+    return number

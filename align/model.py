@@ -1,0 +1,220 @@
+r"""A trained aligner as a folder of plain files: nothing in it is ever executed.
+
+=============================== ==========================================================================
+``model.json``                  format version, languages, text settings, feature groups, sizes,
+                                calibration, training options, provenance
+``weights.tsv``                 ``feature name TAB weight``, in the order of the features
+``source.vocabulary.tsv``,      ``word TAB count`` by rank
+``target.vocabulary.tsv``
+``lexicon/*.npy``               bitext statistics; absent where ``sizes.cells`` is null
+``source.vectors.npy``,         word vectors, float32; absent where ``sizes.dimensions`` is null
+``target.vectors.npy``
+=============================== ==========================================================================
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import shutil
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align import __version__
+from align.errors import InputError
+from align.features import Resources, feature_names
+from align.lexicon import Lexicon
+from align.model_reading import (
+    FORMAT,
+    REMEDY,
+    SIDES,
+    read_description,
+    read_lexicon,
+    read_vectors,
+    read_vocabulary,
+    read_weights,
+)
+
+
+@dataclass(frozen=True)
+class Model:
+    """All that is needed to align and to explain.
+
+    Attributes
+    ----------
+    weights : ndarray of float64, shape (d,)
+        Weight of each feature.
+    names : tuple of str
+        Names of the d features.
+    groups : tuple of str
+        Feature groups (:data:`align.features.GROUPS`).
+    resources : Resources
+        Bitext statistics, vectors, vocabularies.
+    text : mapping
+        ``{"source": settings, "target": settings}`` of the text processors.
+    calibration : (float, float)
+        (a, b): the confidence of a link with score x is 1 / (1 + exp(-(a x + b))); a > 0.
+    options : mapping
+        Options of the training, JSON values.
+    provenance : mapping
+        What it was trained on, JSON values.
+    """
+
+    weights: np.ndarray
+    names: tuple[str, ...]
+    groups: tuple[str, ...]
+    resources: Resources
+    text: Mapping[str, Mapping[str, Any]]
+    calibration: tuple[float, float]
+    options: Mapping[str, Any]
+    provenance: Mapping[str, Any]
+
+    def __post_init__(self) -> None:
+        expected = feature_names(self.groups, self.resources)
+        if self.names != expected:
+            odd = next(
+                (pair for pair in zip(self.names, expected, strict=False) if pair[0] != pair[1]),
+                (f"{len(self.names)} features", f"{len(expected)}"),
+            )
+            raise ValueError(f"the features are {odd[0]!r} where the groups give {odd[1]!r}")
+        if self.weights.shape != (len(self.names),):
+            raise ValueError(f"weights {self.weights.shape} for {len(self.names)} features")
+        if not np.isfinite(self.weights).all():
+            raise ValueError("a weight is not finite")
+        a, b = self.calibration
+        if not (math.isfinite(a) and math.isfinite(b) and a > 0):
+            raise ValueError(f"calibration {self.calibration} is not (a > 0, b), both finite")
+
+    @property
+    def languages(self) -> tuple[str, str]:
+        """Return the codes of the source and the target language."""
+        return str(self.text["source"]["language"]), str(self.text["target"]["language"])
+
+    def save(
+        self,
+        folder: Path,
+        *,
+        vocabularies_from: Path | None = None,
+        lexicon_from: Path | None = None,
+        vectors_from: Path | None = None,
+    ) -> None:
+        """Write the model into ``folder``, made if missing.
+
+        Parameters
+        ----------
+        folder : Path
+            Where to.
+        vocabularies_from, lexicon_from, vectors_from : Path, optional
+            Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` and
+            the stage ``embed``: they are hard-linked to save disk, or copied where that cannot be.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        resources = self.resources
+        for side, vocabulary in zip(
+            SIDES, (resources.source_vocabulary, resources.target_vocabulary), strict=True
+        ):
+            name = f"{side}.vocabulary.tsv"
+            if vocabularies_from is None:
+                vocabulary.save(folder / name)
+            else:
+                _link(vocabularies_from / name, folder / name)
+        if resources.lexicon is not None:
+            if lexicon_from is None:
+                resources.lexicon.save(folder / "lexicon")
+            else:
+                for field in fields(Lexicon):
+                    _link(lexicon_from / f"{field.name}.npy", folder / "lexicon" / f"{field.name}.npy")
+        for side, vectors in zip(SIDES, (resources.source_vectors, resources.target_vectors), strict=True):
+            name = f"{side}.vectors.npy"
+            if vectors is None:
+                continue
+            if vectors_from is None:
+                np.save(folder / name, np.asarray(vectors, dtype=np.float32), allow_pickle=False)
+            else:
+                _link(vectors_from / name, folder / name)
+        with open(folder / "weights.tsv", "w", encoding="utf-8", newline="\n") as out:
+            out.writelines(
+                f"{name}\t{weight!r}\n"
+                for name, weight in zip(self.names, self.weights.tolist(), strict=True)
+            )
+        with open(folder / "model.json", "w", encoding="utf-8", newline="\n") as out:
+            json.dump(self._description(), out, ensure_ascii=False, indent=1)
+            out.write("\n")
+
+    def _description(self) -> dict[str, Any]:
+        resources = self.resources
+        return {
+            "format": FORMAT,
+            "version": __version__,
+            "languages": list(self.languages),
+            "text": {side: dict(self.text[side]) for side in SIDES},
+            "groups": list(self.groups),
+            "sizes": {
+                "source_words": len(resources.source_vocabulary),
+                "target_words": len(resources.target_vocabulary),
+                "cells": None if resources.lexicon is None else resources.lexicon.cells,
+                "dimensions": None if resources.source_vectors is None else resources.dimensions,
+            },
+            "calibration": list(self.calibration),
+            "options": dict(self.options),
+            "provenance": dict(self.provenance),
+        }
+
+    @classmethod
+    def load(cls, folder: Path) -> Model:
+        """Read what :meth:`save` wrote; large arrays stay on disk (memory-mapped).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, is not of the form expected, or does not fit the others; the message
+            names it.
+        """
+        described = read_description(folder)
+        sizes = described["sizes"]
+        vocabularies = []
+        for side in SIDES:
+            path = folder / f"{side}.vocabulary.tsv"
+            vocabulary = read_vocabulary(path)
+            if len(vocabulary) != sizes[f"{side}_words"]:
+                raise InputError(f"{path}: {len(vocabulary)} words, not {sizes[f'{side}_words']}; {REMEDY}")
+            vocabularies.append(vocabulary)
+        lengths = (len(vocabularies[0]), len(vocabularies[1]))
+        lexicon = (
+            None if sizes["cells"] is None else read_lexicon(folder / "lexicon", sizes["cells"], lengths)
+        )
+        vectors: list[np.ndarray | None] = [None, None]
+        if sizes["dimensions"] is not None:
+            vectors = [
+                read_vectors(folder / f"{side}.vectors.npy", (length, sizes["dimensions"]))
+                for side, length in zip(SIDES, lengths, strict=True)
+            ]
+        names, weights = read_weights(folder / "weights.tsv")
+        try:
+            return cls(
+                weights=weights,
+                names=names,
+                groups=tuple(described["groups"]),
+                resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1]),
+                text=described["text"],
+                calibration=(float(described["calibration"][0]), float(described["calibration"][1])),
+                options=described["options"],
+                provenance=described["provenance"],
+            )
+        except ValueError as error:
+            raise InputError(f"{folder}: {error}; {REMEDY}") from None
+
+
+def _link(old: Path, new: Path) -> None:
+    """Give a file a second name, or copy it where the file system cannot do that."""
+    new.parent.mkdir(parents=True, exist_ok=True)
+    new.unlink(missing_ok=True)
+    try:
+        os.link(old, new)
+    except OSError:
+        shutil.copyfile(old, new)

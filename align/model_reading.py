@@ -1,0 +1,213 @@
+"""Reading the files of a model folder: each is checked, and a fault is told by the name of its file.
+
+Nothing is executed, no array is unpickled, and no number is trusted to be an index before it is checked.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align import __version__
+from align.errors import InputError
+from align.features import GROUPS
+from align.lexicon import Lexicon
+from align.vocabulary import Vocabulary
+
+FORMAT = 1
+SIDES = ("source", "target")
+REMEDY = "get the model again or train it anew"
+_MAPPED_FROM = 4096  # bytes; smaller arrays are read
+
+
+def read_description(folder: Path) -> dict[str, Any]:
+    """Read and check ``model.json`` alone: what a model is, without loading its tables.
+
+    Raises
+    ------
+    InputError
+        If the folder or the file is missing, of another format version, or a value has the wrong form.
+    """
+    path = folder / "model.json"
+    if not folder.is_dir():
+        raise InputError(
+            f"{folder}: no such model; give a folder with a model.json, or a shipped model's name"
+        )
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            described = json.load(file)
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing, so {folder} is no model; give the folder of a model") from None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: no JSON can be read ({error}); {REMEDY}") from None
+    if not isinstance(described, dict) or not isinstance(described.get("format"), int):
+        raise InputError(f"{path}: says no format version; {REMEDY}")
+    if described["format"] != FORMAT:
+        raise InputError(
+            f"{path}: format {described['format']}, but version {__version__} of liaison reads {FORMAT}; "
+            "use the version that wrote it or train it anew"
+        )
+    for key, fits in _FORMS.items():
+        if key not in described or not fits(described[key]):
+            raise InputError(f"{path}: {key} is {json.dumps(described.get(key))[:80]}; {REMEDY}")
+    for group in described["groups"]:
+        if group not in GROUPS:
+            raise InputError(f"{path}: this version has no feature group {group!r}; update liaison")
+    return described
+
+
+def _whole(value: Any) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and value >= 0
+
+
+def _number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+
+
+def _is_text(value: Any) -> bool:
+    """Tell whether both sides have settings with a language; the text processor checks the rest."""
+    return (
+        isinstance(value, dict)
+        and all(isinstance(value.get(side), dict) for side in SIDES)
+        and all(isinstance(value[side].get("language"), str) for side in SIDES)
+    )
+
+
+def _are_sizes(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and all(_whole(value.get(f"{side}_words")) for side in SIDES)
+        and all(
+            key in value and (value[key] is None or _whole(value[key])) for key in ("cells", "dimensions")
+        )
+    )
+
+
+_FORMS = {
+    "text": _is_text,
+    "groups": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "sizes": _are_sizes,
+    "calibration": lambda value: isinstance(value, list) and len(value) == 2 and all(map(_number, value)),
+    "options": lambda value: isinstance(value, dict),
+    "provenance": lambda value: isinstance(value, dict),
+}
+
+
+def read_weights(path: Path) -> tuple[tuple[str, ...], np.ndarray]:
+    """Return the feature names and their weights, float64, of ``weights.tsv``.
+
+    Raises
+    ------
+    InputError
+        If the file is missing or a line is not a name, a TAB and a finite number.
+    """
+    names, weights = [], []
+    for number, line in enumerate(_lines(path), 1):
+        name, tab, value = line.partition("\t")
+        try:
+            weight = float(value)
+        except ValueError:
+            weight = math.nan
+        if not name or not tab or not math.isfinite(weight):
+            raise InputError(f"{path}:{number}: {line[:80]!r} is not 'feature TAB weight'; {REMEDY}")
+        names.append(name)
+        weights.append(weight)
+    return tuple(names), np.array(weights, dtype=np.float64)
+
+
+def _lines(path: Path) -> list[str]:
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            return [line.rstrip("\n") for line in file]
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; {REMEDY}") from None
+    except (ValueError, OSError) as error:
+        raise InputError(f"{path}: cannot be read ({error}); {REMEDY}") from None
+
+
+def read_vocabulary(path: Path) -> Vocabulary:
+    """Return the vocabulary of a file.
+
+    Raises
+    ------
+    InputError
+        If it is missing or no vocabulary.
+    """
+    try:
+        return Vocabulary.load(path)
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; {REMEDY}") from None
+    except (UnicodeDecodeError, OverflowError, OSError) as error:
+        raise InputError(f"{path}: no vocabulary can be read ({error}); {REMEDY}") from None
+
+
+def read_lexicon(folder: Path, cells: int, words: tuple[int, int]) -> Lexicon:
+    """Return the statistics, memory-mapped, given the cells and the words of both sides there must be.
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or has another type or size, or values that are no probabilities.
+    """
+    lexicon = Lexicon.load(folder, mapped=True)
+    for field in fields(lexicon):
+        values, path = getattr(lexicon, field.name), folder / f"{field.name}.npy"
+        expected = _LEXICON_TYPES.get(field.name, np.float32)
+        if values.dtype != expected:
+            raise InputError(f"{path}: {values.dtype}, not {np.dtype(expected)}; {REMEDY}")
+        if expected is np.float32 and not _within(values, 0.0, 1.0 + 1e-4):
+            raise InputError(f"{path}: a value is not in [0, 1]; {REMEDY}")
+    if lexicon.cells != cells or (len(lexicon.source_counts), len(lexicon.target_counts)) != words:
+        sizes = (lexicon.cells, len(lexicon.source_counts), len(lexicon.target_counts))
+        raise InputError(
+            f"{folder}: (cells, source words, target words) = {sizes}, not {(cells, *words)}; {REMEDY}"
+        )
+    if cells and not _within(lexicon.targets, 0, words[1] - 1):
+        raise InputError(f"{folder / 'targets.npy'}: a word id is not below {words[1]}; {REMEDY}")
+    return lexicon
+
+
+_LEXICON_TYPES = {
+    "offsets": np.int64,
+    "targets": np.int32,
+    "source_counts": np.int64,
+    "target_counts": np.int64,
+}
+
+
+def read_vectors(path: Path, shape: tuple[int, int]) -> np.ndarray:
+    """Return unit vectors, float32 of the given shape, memory-mapped.
+
+    Raises
+    ------
+    InputError
+        If the file is missing, of another type or shape, or a value is outside [-1, 1] or NaN.
+    """
+    try:
+        on_disk = path.stat().st_size > _MAPPED_FROM
+        vectors = np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; {REMEDY}") from None
+    except (ValueError, EOFError, OSError) as error:
+        raise InputError(f"{path}: no array can be read ({error}); {REMEDY}") from None
+    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != shape:
+        found = f"{getattr(vectors, 'dtype', 'no array')} {getattr(vectors, 'shape', '')}"
+        raise InputError(f"{path}: {found}, not float32 {shape}; {REMEDY}")
+    if not _within(vectors.reshape(-1), -1.0 - 1e-3, 1.0 + 1e-3):
+        raise InputError(f"{path}: a value is not that of a unit vector; {REMEDY}")
+    return vectors
+
+
+def _within(values: np.ndarray, lowest: float, highest: float) -> bool:
+    """Tell whether all values are in a range (NaN is not), a piece at a time to spare memory."""
+    step = 1 << 20
+    for start in range(0, len(values), step):
+        piece = np.asarray(values[start : start + step])
+        if not (piece.min() >= lowest and piece.max() <= highest):
+            return False
+    return True

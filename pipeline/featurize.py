@@ -1,0 +1,157 @@
+"""Stage ``featurize``: the features of every possible link of the labelled pairs.
+
+Leaves ``edges/`` (:meth:`align.features.Edges.save`), in the order of the labels. Only what is labelled is
+featurized: the features of all of Europarl would be about 150 GB, so the stage ``align`` makes them on the
+fly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from align.corpus import Corpus
+from align.features import DEFAULT_GROUPS, GROUPS, Edges, Resources, compute, feature_names, parse_groups
+from align.features.edges import edge_offsets, save_description
+from align.lexicon import Lexicon
+from align.vocabulary import Vocabulary
+from pipeline.stage import StageContext
+
+EDGES = "edges"
+_CORPUS, _GOLD = 0, 1
+_PAIRS_A_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run of labelled pairs, and the folders of what their features are made of."""
+
+    preprocess: str
+    embed: str
+    lexicon: str
+    label: str
+    edges: str
+    groups: tuple[str, ...]
+    start: int
+    stop: int
+
+
+def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> None:
+    """Compute the features of the labelled pairs.
+
+    Parameters
+    ----------
+    groups : str
+        Comma list of feature groups; a bias is always there.
+
+    Raises
+    ------
+    InputError
+        If a group is unknown.
+    """
+    chosen = parse_groups(groups)
+    inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
+    resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
+    pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
+    shapes = np.stack([pairs.source.lengths(), pairs.target.lengths()], axis=1).astype(np.int32)
+    names = feature_names(chosen, resources)
+    folder = context.folder / EDGES
+    edges = int(edge_offsets(shapes)[-1])
+    save_description(folder, shapes, names)
+    _make_features_file(folder / "features.npy", (edges, len(names)))
+    tasks = [
+        Task(
+            **inputs,
+            edges=str(folder),
+            groups=chosen,
+            start=start,
+            stop=min(start + _PAIRS_A_BLOCK, len(pairs)),
+        )
+        for start in range(0, len(pairs), _PAIRS_A_BLOCK)
+    ]
+    for _ in context.map(fill, tasks):
+        pass
+    for key, value in (("pairs", len(pairs)), ("edges", edges), ("features", len(names))):
+        context.note(key, value)
+    context.note("groups", list(chosen))
+    context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
+
+
+def describe() -> str:
+    """Return the table of feature groups for ``--list featurize``."""
+    width = max(map(len, GROUPS))
+    lines = [
+        f"  {name:<{width}}  {'' if name in DEFAULT_GROUPS else '(off by default) '}{group.meaning}"
+        for name, group in GROUPS.items()
+    ]
+    return "\n".join(["Feature groups:", *lines])
+
+
+def fill(task: Task) -> None:
+    """Write the features of a run of pairs into their place in the file, in any process."""
+    resources = _resources(task.preprocess, task.embed, task.lexicon)
+    pairs = _pairs(task.preprocess, task.label)
+    offsets = edge_offsets(np.load(Path(task.edges) / "shapes.npy", allow_pickle=False))
+    first, last = int(offsets[task.start]), int(offsets[task.stop])
+    if first == last:
+        return
+    part = compute(pairs.block(task.start, task.stop), resources, groups=task.groups)
+    features = np.load(Path(task.edges) / "features.npy", mmap_mode="r+", allow_pickle=False)
+    features[first:last] = part.features
+    features.flush()
+
+
+def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
+    """Return what features are computed from, given three stages' folders; large arrays stay on disk."""
+    vectors = []
+    for side in ("source", "target"):
+        path = embed / f"{side}.vectors.npy"
+        on_disk = path.stat().st_size > 4096
+        vectors.append(np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False))
+    return Resources(
+        Lexicon.load(lexicon, mapped=True),
+        vectors[0],
+        vectors[1],
+        Vocabulary.load(preprocess / "source.vocabulary.tsv"),
+        Vocabulary.load(preprocess / "target.vocabulary.tsv"),
+    )
+
+
+def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
+    """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
+    kind = np.load(label / "kind.npy", allow_pickle=False)
+    index = np.load(label / "pairs.npy", allow_pickle=False)
+    parts = []
+    # Runs of one kind: as a rule there are two at most.
+    ends = [*(np.flatnonzero(kind[1:] != kind[:-1]) + 1).tolist(), len(kind)]
+    start = 0
+    for end in ends:
+        folder = "gold" if start < end and kind[start] == _GOLD else "corpus"
+        parts.append(Corpus.load(preprocess / folder).take(index[start:end]))
+        start = end
+    return Corpus.join(parts)
+
+
+@lru_cache(maxsize=1)
+def _resources(preprocess: str, embed: str, lexicon: str) -> Resources:
+    return load_resources(Path(preprocess), Path(embed), Path(lexicon))
+
+
+@lru_cache(maxsize=1)
+def _pairs(preprocess: str, label: str) -> Corpus:
+    return labelled_pairs(Path(preprocess), Path(label))
+
+
+def _make_features_file(path: Path, shape: tuple[int, int]) -> None:
+    if shape[0] * shape[1] == 0:  # an empty file cannot be mapped
+        np.save(path, np.zeros(shape, dtype=np.float32), allow_pickle=False)
+        return
+    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape).flush()
+
+
+def load_edges(featurize: Path) -> Edges:
+    """Return the features of the labelled pairs, memory-mapped."""
+    return Edges.load(featurize / EDGES)
