@@ -1,0 +1,239 @@
+"""The explorer's server: one page, and links for two sentences that are posted to it.
+
+Whatever a request holds is the word of a stranger: a web page in the same browser can send requests here
+too. So the host must be the one this server was bound to (a name that an attacker's server resolves to
+127.0.0.1 is refused), a post must be JSON and come from this page, sizes are limited before anything is
+read, and nothing is ever read from a path that a request names.
+"""
+
+from __future__ import annotations
+
+import json
+import threading
+import traceback
+from collections.abc import Callable, Mapping
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+from urllib.parse import urlsplit
+
+from align.cli.terminal import say
+from align.errors import LiaisonError
+from align.report import policy
+
+ADDRESS = "127.0.0.1"
+
+# Of a request's body, in bytes, and of each sentence in it, in characters.
+MOST_BYTES = 1 << 16
+MOST_CHARACTERS = 2000
+
+# Seconds a client may take over a request.
+_TIMEOUT = 30
+
+_HEADERS = {
+    "Cache-Control": "no-store",
+    "Content-Security-Policy": f"{policy('explorer')}; frame-ancestors 'none'",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Referrer-Policy": "no-referrer",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+}
+
+Answer = Callable[[Any, Any], Mapping[str, Any]]
+
+
+class RequestError(Exception):
+    """A request that is refused: its HTTP status and the reason, in one line."""
+
+    def __init__(self, status: int, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+def make_server(port: int, page: str, answer: Answer, *, debug: bool = False) -> ThreadingHTTPServer:
+    """Return a server bound to 127.0.0.1; ``serve_forever`` starts it.
+
+    Parameters
+    ----------
+    port : int
+        0 for any free one.
+    page : str
+        The page it gives.
+    answer : callable
+        From two sentences (both text, or both lists of tokens) to what is sent back as JSON. Calls come one
+        at a time, from several threads.
+    debug : bool
+        Whether faults of ``answer`` are shown on stderr with their traceback.
+
+    Raises
+    ------
+    OSError
+        If the port is taken or not allowed.
+    """
+    alone = threading.Lock()
+
+    def one_at_a_time(source: Any, target: Any) -> Mapping[str, Any]:
+        with alone:
+            return answer(source, target)
+
+    class Handler(_Handler):
+        pass
+
+    Handler.page = page.encode()
+    Handler.answer = staticmethod(one_at_a_time)
+    Handler.debug = debug
+    server = ThreadingHTTPServer((ADDRESS, port), Handler)
+    server.daemon_threads = True
+    return server
+
+
+class _Handler(BaseHTTPRequestHandler):
+    """Answers one request and closes the connection."""
+
+    page: bytes
+    answer: Answer
+    debug: bool
+    timeout = _TIMEOUT
+    server_version = "liaison"
+    sys_version = ""
+
+    def do_GET(self) -> None:
+        """Give the page."""
+        self._guarded(self._get)
+
+    def do_HEAD(self) -> None:
+        """Say what GET would give."""
+        self._guarded(self._get)
+
+    def do_POST(self) -> None:
+        """Link two sentences."""
+        self._guarded(self._post)
+
+    def _get(self) -> None:
+        if urlsplit(self.path).path != "/":
+            raise RequestError(404, "there is nothing here but / and /align")
+        self._send(200, "text/html; charset=utf-8", self.page)
+
+    def _post(self) -> None:
+        if self.path != "/align":
+            raise RequestError(404, "only /align takes posts")
+        self._check_origin()
+        source, target = sentences(self._body())
+        self._send_json(200, self.answer(source, target))
+
+    def _guarded(self, work: Callable[[], None]) -> None:
+        """Do the work; tell what goes wrong as JSON, never with a traceback."""
+        try:
+            self._check_host()
+            work()
+        except RequestError as error:
+            self._send_json(error.status, {"error": str(error)})
+        except LiaisonError as error:
+            self._send_json(400, {"error": str(error)})
+        except (ConnectionError, TimeoutError):
+            self.close_connection = True
+        except Exception as error:
+            if self.debug:
+                say(traceback.format_exc())
+            self._send_json(500, {"error": f"internal fault: {type(error).__name__}"})
+
+    def _check_host(self) -> None:
+        """Refuse requests for another host: a name can be made to lead here."""
+        port = self.connection.getsockname()[1]
+        hosts = self.headers.get_all("Host") or []
+        if len(hosts) != 1 or hosts[0].lower() not in {f"{ADDRESS}:{port}", f"localhost:{port}"}:
+            raise RequestError(403, f"this server answers for http://{ADDRESS}:{port}/ only")
+
+    def _check_origin(self) -> None:
+        """Refuse posts that another site's page makes a browser send."""
+        origin = self.headers.get("Origin")
+        if origin is not None and origin != f"http://{self.headers['Host']}":
+            raise RequestError(403, "posts come from this server's own page only")
+        if self.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
+            raise RequestError(403, "posts come from this server's own page only")
+        if self.headers.get_content_type() != "application/json":
+            raise RequestError(415, "the body must be application/json")
+
+    def _body(self) -> bytes:
+        """Read the body, whose length must be told and allowed."""
+        length = self.headers.get("Content-Length", "")
+        if self.headers.get("Transfer-Encoding") is not None or not length:
+            raise RequestError(411, "the length of the body must be given")
+        if not (length.isascii() and length.isdigit() and len(length) < 10):
+            raise RequestError(400, "the length of the body is no number")
+        if int(length) > MOST_BYTES:
+            raise RequestError(413, f"the body is larger than {MOST_BYTES} bytes; give a shorter pair")
+        body = self.rfile.read(int(length))
+        if len(body) < int(length):
+            raise RequestError(400, "the body is shorter than told")
+        return body
+
+    def _send_json(self, status: int, value: Mapping[str, Any]) -> None:
+        self._send(status, "application/json", json.dumps(value, allow_nan=False).encode())
+
+    def _send(self, status: int, kind: str, body: bytes) -> None:
+        self.close_connection = True
+        try:
+            self.send_response(status)
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(body)))
+            self.send_header("Connection", "close")
+            for name, value in _HEADERS.items():
+                self.send_header(name, value)
+            self.end_headers()
+            if self.command != "HEAD":
+                self.wfile.write(body)
+        except (ConnectionError, TimeoutError):
+            # Whoever asked has gone.
+            pass
+
+    def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
+        """Tell of a request that is no HTTP, or a method that is not known, as JSON too."""
+        reason = message or self.responses.get(code, ("not understood", ""))[0]
+        self.command = self.command or ""
+        # A request line that cannot be read is taken for HTTP 0.9, whose answers have no head.
+        self.request_version = self.protocol_version
+        self._send_json(code, {"error": reason})
+
+    def log_message(self, format: str, *args: Any) -> None:
+        """Keep no record of what is asked."""
+
+
+def sentences(body: bytes) -> tuple[Any, Any]:
+    """Return the two sentences of a posted body: both as text, or both as lists of tokens.
+
+    Raises
+    ------
+    RequestError
+        If the body is not what the page sends.
+    """
+    try:
+        value = json.loads(body.decode("utf-8"))
+    except (ValueError, RecursionError):
+        raise RequestError(400, "the body is no JSON in UTF-8") from None
+    if not isinstance(value, dict) or not {"source", "target"} <= set(value) <= {
+        "source",
+        "target",
+        "tokenized",
+    }:
+        raise RequestError(400, 'the body must be {"source": text, "target": text}')
+    tokenized = value.get("tokenized", False)
+    if not isinstance(tokenized, bool):
+        raise RequestError(400, "tokenized must be true or false")
+    source, target = (_sentence(value[side], side) for side in ("source", "target"))
+    return (source.split(), target.split()) if tokenized else (source, target)
+
+
+def _sentence(text: Any, side: str) -> str:
+    """Return one sentence on one line."""
+    if not isinstance(text, str):
+        raise RequestError(400, f"{side} must be text")
+    if len(text) > MOST_CHARACTERS:
+        raise RequestError(
+            413, f"{side} has {len(text)} characters; at most {MOST_CHARACTERS} can be aligned here"
+        )
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        raise RequestError(400, f"{side} holds half a surrogate pair, which is no text") from None
+    return " ".join(text.split())
