@@ -1,0 +1,508 @@
+"""The report in a real browser: what it shows, how it is used, and that text of a corpus stays text."""
+
+import json
+import time
+
+import pytest
+
+from align.links import Link
+from align.report import Fact, Origin, Reason, ShownPair, as_json, render
+
+HOSTILE = [
+    "<img",
+    "src=x",
+    "onerror=alert(1)>",
+    "</script><script>alert(2)</script>",
+    "<!--",
+    "<svg/onload=alert(3)>",
+    "&amp;",
+    "javascript:alert(4)",
+    "\u2028",
+    "{{7*7}}",
+]
+
+
+def words(text):
+    return text.split(" ") if text else []
+
+
+def gold(number, source, target, links, known, **changes):
+    return ShownPair("gold", number, words(source), words(target), links, gold=known, **changes)
+
+
+def corpus(number, source, target, links, **changes):
+    return ShownPair("corpus", number, words(source), words(target), links, **changes)
+
+
+def diagonal(count, score=0.95):
+    return [Link(index, index, score=score) for index in range(count)]
+
+
+def examples():
+    """Gold pairs with AER 0.25, 0, undefined, 1, and pairs of the corpus."""
+    why = {(0, 0): Reason(1.5, 0.9, {"cosine": 2.0, "position": -0.75, "bias": 0.25})}
+    return [
+        gold(
+            1,
+            "the old house",
+            "la vieille maison !",
+            [Link(0, 0, score=0.9), Link(1, 1, score=0.6), Link(2, 3, score=0.3)],
+            [Link(0, 0), Link(1, 1, False), Link(2, 2), Link(0, 1, False)],
+            reasons=why,
+            part="train",
+        ),
+        gold(2, "yes .", "oui .", diagonal(2), diagonal(2), part="test"),
+        gold(3, "", "rien du tout", [], [], part="test"),
+        gold(4, "no", "jamais", [Link(0, 0, score=0.4)], [], part="test"),
+        corpus(11, "one two three four", "un deux trois quatre", diagonal(4), score=0.8),
+        corpus(12, "house", "maison", [], score=0.1),
+        corpus(13, "The committee met", "اجتمعت اللجنة أمس", diagonal(3, 0.7), score=0.5),
+        corpus(14, "green tea", "绿 茶 好", diagonal(2), score=0.6),
+    ]
+
+
+@pytest.fixture
+def report(tmp_path, open_page):
+    """Return a function that opens a report of pairs."""
+
+    def open_report(pairs, *, at="", **window):
+        page = render(
+            as_json(pairs),
+            title="tiny & <corpus>",
+            languages=("en", "fr"),
+            facts=[Fact("AER", "5.6 %", "4.8 to 6.4 %"), Fact("Corpus", "20,000 lines")],
+            origins=[Origin("corpus", ["sha256 0123abcd"])],
+        )
+        path = tmp_path / "report.html"
+        path.write_text(page, encoding="utf-8", newline="\n")
+        return open_page(path.as_uri() + at, **window)
+
+    return open_report
+
+
+def shown(page):
+    """Return the numbers of the list, top down."""
+    return page.texts("#list tbody button")
+
+
+def listed(page):
+    """Show all pairs, in the order of their lines."""
+    page.choose("#kind", "all")
+    page.choose("#order", "number")
+
+
+class TestList:
+    def test_figures_and_counts(self, report):
+        page = report(examples())
+        assert page.text("h1") == "tiny & <corpus> English → French"
+        assert page.text(".facts") == "AER\n5.6 % 4.8 to 6.4 %\nCorpus\n20,000 lines"
+        assert page.text("#found") == "3 of 8 pairs"
+        page.choose("#kind", "all")
+        assert page.text("#found") == "8 pairs"
+        assert page.count("#list tbody tr") == 8
+
+    def test_it_asks_for_nothing_but_itself(self, report):
+        page = report(examples())
+        page.choose("#kind", "all")
+        assert [url for url in page.requests() if not url.startswith("data:,")] == page.requests()[:1]
+        assert page.requests()[0].startswith("file:")
+
+    def test_worst_first(self, report):
+        page = report(examples())
+        page.choose("#kind", "all")
+        # By AER; then those without one, by sentence score or confidence.
+        assert shown(page) == [
+            *("Gold 4", "Gold 1", "Gold 2"),
+            *("Corpus 12", "Corpus 13", "Corpus 14", "Corpus 11", "Gold 3"),
+        ]
+        assert page.texts("#list td:nth-child(4)")[:3] == ["100.0\n1", "40.0\n1\n1", "0.0"]
+
+    def test_a_column_orders_one_way_and_then_the_other(self, report):
+        page = report(examples())
+        page.choose("#kind", "all")
+        page.click("#list th:nth-child(3) button")
+        assert shown(page)[:2] == ["Corpus 11", "Gold 1"]
+        assert page.run("document.querySelector('#list th:nth-child(3)').ariaSort") == "descending"
+        assert page.run("document.getElementById('order').value") == "longest"
+        page.click("#list th:nth-child(3) button")
+        assert shown(page)[:2] == ["Gold 4", "Corpus 12"]
+        page.click("#list th:nth-child(1) button")
+        assert shown(page)[:5] == ["Gold 1", "Gold 2", "Gold 3", "Gold 4", "Corpus 11"]
+
+    def test_words_are_found(self, report):
+        page = report(examples())
+        listed(page)
+        for typed, numbers in (
+            ("house", ["Gold 1", "Corpus 12"]),
+            ("HOUSE old", ["Gold 1"]),
+            ("ous", ["Gold 1", "Corpus 12"]),
+            ('"ous"', []),
+            ('"house"', ["Gold 1", "Corpus 12"]),
+            ("اللجنة", ["Corpus 13"]),
+            ("绿茶", ["Corpus 14"]),
+            ("lamaison", []),
+            (".*", []),
+        ):
+            page.fill("#search", typed)
+            assert shown(page) == numbers, typed
+            assert page.text("#found") == f"{len(numbers)} of 8 pairs"
+
+    def test_found_words_are_marked(self, report):
+        page = report(examples())
+        listed(page)
+        page.fill("#search", "hous")
+        assert page.texts("#list mark") == ["house", "house"]
+        page.fill("#search", "")
+        assert page.count("#list mark") == 0
+        assert page.text("#found") == "8 pairs"
+
+    def test_filters(self, report):
+        page = report(examples())
+        page.choose("#order", "number")
+        for kind, errors, numbers in (
+            ("gold", "any", ["Gold 1", "Gold 2", "Gold 3", "Gold 4"]),
+            ("train", "any", ["Gold 1"]),
+            ("test", "wrong", ["Gold 4"]),
+            ("gold", "missed", ["Gold 1"]),
+            ("all", "errors", ["Gold 1", "Gold 4"]),
+            ("corpus", "any", ["Corpus 11", "Corpus 12", "Corpus 13", "Corpus 14"]),
+            ("all", "unlinked", ["Gold 3", "Corpus 12"]),
+        ):
+            page.choose("#kind", kind)
+            page.choose("#errors", errors)
+            assert shown(page) == numbers, (kind, errors)
+
+    def test_without_gold_nothing_is_offered_that_needs_it(self, report):
+        page = report([pair for pair in examples() if pair.kind == "corpus"])
+        assert page.texts("#kind option") == ["all pairs", "sample of the corpus"]
+        assert page.texts("#errors option") == ["any", "none at all"]
+        assert shown(page)[0] == "Corpus 12"
+
+    def test_no_pairs_at_all(self, report):
+        page = report([])
+        assert page.text("#found") == "0 pairs"
+        assert page.text("#pair-title") == "No sentence pairs"
+        page.press("ArrowRight")
+
+    def test_a_thousand_pairs_stay_fast(self, report):
+        many = [
+            gold(number, " ".join(["word"] * 25), " ".join(["mot"] * 25), diagonal(25), diagonal(24))
+            for number in range(1, 1001)
+        ]
+        page = report(many)
+        assert page.text("#page-text") == "page 1 of 20"
+        assert page.count("#list tbody tr") == 50
+        begun = time.perf_counter()
+        page.fill("#search", "mot")
+        page.choose("#order", "longest")
+        page.click("#page-after")
+        page.press("ArrowRight")
+        assert time.perf_counter() - begun < 5
+        spent = page.run(
+            "(() => { const begun = performance.now(); const order = document.getElementById('order');"
+            "order.value = 'best'; order.dispatchEvent(new Event('change', {bubbles: true}));"
+            "return performance.now() - begun; })()"
+        )
+        assert spent < 1000
+
+    def test_pages_are_turned(self, report):
+        page = report([corpus(number, "a", "b", diagonal(1)) for number in range(1, 121)])
+        page.choose("#order", "number")
+        page.click("#page-after")
+        assert shown(page)[0] == "Corpus 51"
+        page.click("#page-after")
+        assert (shown(page)[0], page.count("#list tbody tr")) == ("Corpus 101", 20)
+        assert page.run("document.getElementById('page-after').disabled") is True
+
+
+class TestPair:
+    def test_the_links_of_a_gold_pair_by_kind(self, report):
+        page = report(examples(), at="#gold-1")
+        kinds = {"sure": 1, "possible": 1, "wrong": 1, "missed": 1, "spare": 1}
+        for kind, count in kinds.items():
+            assert page.count(f"#lines .line.{kind}") == count, kind
+            assert page.count(f"#matrix td.{kind}") == count, kind
+        assert page.count("#matrix tbody tr") == 3
+        assert page.count("#matrix tbody td") == 12
+        assert page.texts("#legend label") == [
+            "right, sure 1",
+            "right, possible 1",
+            "wrong 1",
+            "missed 1",
+            "possible, not linked 1",
+        ]
+        assert page.text("#pair-title") == "Gold 1 · train"
+        assert "AER 40.0 %" in page.text("#pair-figures")
+
+    def test_selecting_in_the_list_draws_the_pair(self, report):
+        page = report(examples())
+        page.choose("#kind", "corpus")
+        page.click("#list tr[data-id='corpus-11'] .text")
+        assert page.text("#pair-title") == "Corpus 11"
+        assert page.count("#lines .line") == 4
+        assert page.texts("#lines [data-side=target] .word") == ["un", "deux", "trois", "quatre"]
+        assert page.run("location.hash") == "#corpus-11"
+        assert page.texts("#list tr.current button") == ["Corpus 11"]
+
+    def test_lines_end_at_their_words(self, report):
+        page = report(examples(), at="#gold-1")
+        gaps = page.run(
+            """[...document.querySelectorAll("#lines .line")].map((line) => {
+                const [source, target] = line.dataset.edge.split(" ").map(Number);
+                const middle = (side, index) => {
+                    const box = document.querySelector(`#lines [data-word="${side} ${index}"]`)
+                        .getBoundingClientRect();
+                    return box.x + box.width / 2;
+                };
+                const path = line.querySelector(".stroke");
+                const at = (length) => path.getPointAtLength(length).matrixTransform(path.getScreenCTM()).x;
+                return Math.abs(at(0) - middle("source", source))
+                    + Math.abs(at(path.getTotalLength()) - middle("target", target));
+            })"""
+        )
+        assert len(gaps) == 5
+        assert max(gaps) < 2
+
+    def test_pointing_at_a_link_shows_why(self, report):
+        page = report(examples(), at="#gold-1")
+        page.hover("#matrix td.sure")
+        assert "the – la right, sure confidence 0.90, score 1.50" in page.text("#reasons .edge")
+        assert page.texts("#reasons .bars li") == ["cosine\n+2.00", "position\n−0.75", "bias\n+0.25"]
+        assert page.count("#lines .line.on") == 1
+        assert page.texts("#lines .word.on") == ["the", "la"]
+
+    def test_pointing_at_a_word_lights_all_its_links(self, report):
+        page = report(examples(), at="#gold-1")
+        page.hover("#lines [data-word='source 2']")
+        assert page.count("#lines .line.on") == 2
+        assert page.texts("#lines .word.on") == ["house", "maison", "!"]
+        assert page.texts("#matrix th.on") == ["maison", "!", "house"]
+
+    def test_a_click_keeps_a_word_lit_and_escape_lets_go(self, report):
+        page = report(examples(), at="#gold-1")
+        page.click("#lines [data-word='source 0']")
+        page.hover("h1")
+        assert page.texts("#lines .word.on") == ["the", "la", "vieille"]
+        assert page.texts("#lines .word[aria-pressed=true]") == ["the"]
+        page.press("Escape")
+        assert page.count("#lines .word.on") == 0
+
+    def test_kinds_are_hidden_and_shown(self, report):
+        page = report(examples(), at="#gold-1")
+        hidden = "getComputedStyle(document.querySelector('#lines .line.wrong')).display === 'none'"
+        page.click("#legend [data-kind=wrong] input")
+        assert page.run(hidden) is True
+        page.click("#after")
+        page.click("#before")
+        assert page.run(hidden) is True
+        page.click("#legend [data-kind=wrong] input")
+        assert page.run(hidden) is False
+
+    def test_without_gold_links_are_told_apart_by_confidence(self, report):
+        links = [Link(0, 0, score=0.99), Link(1, 1, score=0.5), Link(2, 2, score=0.49)]
+        page = report([corpus(1, "a b c", "d e f", links)])
+        counts = [page.count(f"#lines .line.{kind}") for kind in ("high", "middle", "low")]
+        assert counts == [1, 1, 1]
+
+    def test_links_without_a_confidence(self, report):
+        page = report([corpus(1, "a b", "c d", [Link(0, 0), Link(1, 1)])])
+        assert page.count("#lines .line.plain") == 2
+        assert page.texts("#legend label") == ["link 2"]
+
+    def test_all_links_as_a_table(self, report):
+        page = report(examples(), at="#gold-1")
+        page.click("#table summary")
+        page.wait("document.querySelector('#table tbody')")
+        assert page.texts("#table tbody tr")[0] == "the 0\tla 0\t right, sure\t0.90\t1.50"
+        assert page.count("#table tbody tr") == 5
+
+
+class TestKeys:
+    def test_arrows_go_through_the_pairs(self, report):
+        page = report(examples())
+        listed(page)
+        page.run("document.activeElement.blur()")
+        page.click("#list tr[data-id='gold-1'] button")
+        for key, title in (
+            ("ArrowDown", "Gold 2 · test"),
+            ("ArrowRight", "Gold 3 · test"),
+            ("ArrowLeft", "Gold 2 · test"),
+            ("ArrowUp", "Gold 1 · train"),
+            ("ArrowUp", "Gold 1 · train"),
+        ):
+            page.press(key)
+            assert page.text("#pair-title") == title
+        assert page.run("document.activeElement.innerText") == "Gold 1"
+
+    def test_arrows_in_a_field_stay_there(self, report):
+        page = report(examples())
+        title = page.text("#pair-title")
+        page.click("#search")
+        page.press("ArrowRight")
+        assert page.text("#pair-title") == title
+
+    def test_arrows_go_from_word_to_word(self, report):
+        page = report(examples(), at="#gold-1")
+        page.run("document.querySelector('#lines .word').focus()")
+        page.press("ArrowRight")
+        assert page.run("document.activeElement.dataset.word") == "source 1"
+        assert page.text("#pair-title") == "Gold 1 · train"
+        assert page.texts("#lines .word.on") == ["old", "vieille"]
+
+    def test_every_row_of_words_is_one_stop_of_the_tab_key(self, report):
+        page = report(examples(), at="#gold-1")
+        stops = page.run(
+            "[...document.querySelectorAll('#lines .word')].filter((e) => e.tabIndex === 0).length"
+        )
+        assert stops == 2
+
+
+class TestAnyText:
+    def test_hostile_text_is_inert(self, report):
+        count = len(HOSTILE)
+        pair = ShownPair(
+            "corpus",
+            1,
+            HOSTILE,
+            HOSTILE,
+            diagonal(count),
+            reasons={(0, 0): Reason(1.0, 0.9, {"<b>cosine</b>": 1.0})},
+        )
+        page = report([pair])
+        page.hover("#matrix td.high")
+        assert page.texts("#reasons .name") == ["<b>cosine</b>"]
+        page.click("#table summary")
+        page.wait("document.querySelector('#table tbody')")
+        page.fill("#search", "<img")
+        assert page.count("#lines .line") == count
+        assert page.count("img, iframe, object, script:not([type]) ~ script") == 0
+        assert page.count("script") == 2
+        assert page.texts("#lines [data-side=source] .word")[:4] == HOSTILE[:4]
+        assert page.texts("#lines [data-side=source] .word")[8] == "U+2028"
+        assert page.texts("#list mark") == ["<img", "<img"]
+
+    @pytest.mark.parametrize(
+        ("source", "target", "note"),
+        [
+            ("", "rien du tout", "The source side has no words: there is nothing to link."),
+            ("nothing", "", "The target side has no words: there is nothing to link."),
+            ("", "", "Neither side has words."),
+        ],
+    )
+    def test_empty_sides(self, report, source, target, note):
+        page = report([corpus(1, source, target, [])])
+        assert page.text("#matrix") == note
+        assert page.count("#lines .word") == len(words(source)) + len(words(target))
+        page.press("ArrowRight")
+
+    def test_one_word_each(self, report):
+        page = report([corpus(1, "yes", "oui", diagonal(1))])
+        assert page.count("#lines .line") == 1
+        assert page.count("#matrix tbody td") == 1
+
+    def test_right_to_left(self, report):
+        page = report(examples(), at="#corpus-13")
+        places = page.run(
+            "[...document.querySelectorAll('#lines [data-side=target] .word')].map((word) => word.offsetLeft)"
+        )
+        assert places == sorted(places, reverse=True)
+        page.run("document.querySelector('#lines [data-side=target] .word').focus()")
+        page.press("ArrowLeft")
+        assert page.run("document.activeElement.dataset.word") == "target 1"
+
+    def test_a_hundred_words_are_set_in_columns(self, report):
+        many = " ".join(f"word{number}" for number in range(100))
+        page = report([corpus(1, many, many, diagonal(100))])
+        assert page.count("#lines .board.down .word") == 200
+        assert page.count("#lines .line") == 100
+        assert page.count("#matrix tbody td") == 10000
+        page.click("#layout input[value=across]")
+        assert page.count("#lines .board.across .line") == 100
+
+    def test_a_huge_matrix_is_drawn_when_asked_for(self, report):
+        many = " ".join(["word"] * 200)
+        page = report([corpus(1, many, many, diagonal(200))])
+        assert page.text("#matrix") == "Draw the matrix of 200 × 200 words"
+        page.click("#whole-matrix")
+        assert page.count("#matrix td.high") == 200
+
+    def test_very_long_words_do_not_push_the_page_wide(self, report):
+        page = report([corpus(1, "w" * 500, "m" * 500, diagonal(1))], width=390, height=800)
+        assert page.run("document.documentElement.scrollWidth <= window.innerWidth") is True
+
+    def test_no_sideways_scrolling_at_any_width(self, report):
+        page = report(examples(), at="#gold-1")
+        for width in (320, 390, 800, 1000, 1400):
+            page.resize(width, 800)
+            assert page.run("document.documentElement.scrollWidth <= window.innerWidth") is True, width
+        page.resize(1400, 900)
+
+
+class TestLooks:
+    def test_kinds_differ_by_more_than_colour(self, report):
+        page = report(examples(), at="#gold-1")
+        styles = page.run(
+            """["sure", "possible", "wrong", "missed", "spare"].map((kind) => {
+                const line = document.querySelector(`#lines .line.${kind}`);
+                return getComputedStyle(line.querySelector(".stroke")).strokeDasharray
+                    + (line.querySelector("use")?.getAttribute("href") ?? "");
+            })"""
+        )
+        marks = page.run(
+            "[...document.querySelectorAll('#matrix td use')].map((e) => e.getAttribute('href'))"
+        )
+        assert len(set(styles)) == 5
+        assert len(set(marks)) == 5
+
+    @pytest.mark.parametrize("dark", [False, True])
+    def test_text_and_lines_stand_out_from_the_ground(self, report, dark):
+        """WCAG 2.1: a contrast of 4.5 for text, of 3 for graphics."""
+        page = report(examples(), at="#gold-1", dark=dark)
+        colours = page.run(
+            """(() => {
+                const style = getComputedStyle(document.documentElement);
+                const names = ["back", "panel", "text", "quiet", "accent", "sure", "possible", "wrong",
+                    "missed", "spare"];
+                return Object.fromEntries(names.map((name) => [name, style.getPropertyValue(`--${name}`)]));
+            })()"""
+        )
+        for ground in ("back", "panel"):
+            for name in ("text", "quiet", "accent", "sure", "possible", "wrong", "missed"):
+                assert contrast(colours[name], colours[ground]) >= (
+                    4.5 if name in ("text", "quiet", "accent") else 3
+                ), (name, ground)
+        assert contrast(colours["spare"], colours["back"]) >= 3
+
+    def test_elements_for_assistive_technology(self, report):
+        page = report(examples(), at="#gold-1")
+        assert (
+            page.run("document.querySelector('#matrix td.sure').ariaLabel") == "right, sure, confidence 0.90"
+        )
+        label = "document.querySelector('#lines [data-word=\"source 1\"]').ariaLabel"
+        assert page.run(label) == "old: linked to vieille"
+        assert page.count("#matrix th[scope=row]") == 3
+        assert page.count("#matrix th[scope=col]") == 4
+        unnamed = page.run(
+            """[...document.querySelectorAll("button, input, select, textarea")].filter((element) =>
+                !(element.ariaLabel || element.innerText || element.labels?.length)).length"""
+        )
+        assert unnamed == 0
+
+
+def contrast(one, other):
+    """Return the contrast ratio of two colours like #12abef, as WCAG 2.1 defines it."""
+    light, dark = sorted((luminance(one), luminance(other)), reverse=True)
+    return (light + 0.05) / (dark + 0.05)
+
+
+def luminance(colour):
+    parts = [int(colour.strip()[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.03928 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+def test_the_list_is_the_data(report):
+    pairs = examples()
+    page = report(pairs)
+    data = json.loads(page.run("document.getElementById('data').textContent"))
+    assert len(data["pairs"]) == len(pairs)
