@@ -96,12 +96,10 @@ class BlockLinks:
     @classmethod
     def join(cls, parts: Sequence[BlockLinks]) -> BlockLinks:
         """Put the pairs of several blocks one after the other."""
-        offsets = [np.zeros(1, dtype=np.int64)]
-        for part in parts:
-            offsets.append(part.offsets[1:] + offsets[-1][-1])
+        counts = [np.zeros(1, dtype=np.int64), *(np.diff(part.offsets) for part in parts)]
         empty = np.zeros(0)
         return cls(
-            np.concatenate(offsets),
+            np.cumsum(np.concatenate(counts)),
             np.concatenate([empty.astype(np.int32), *(part.source for part in parts)]),
             np.concatenate([empty.astype(np.int32), *(part.target for part in parts)]),
             np.concatenate([empty, *(part.score for part in parts)]),

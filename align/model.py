@@ -77,11 +77,10 @@ class Model:
     def __post_init__(self) -> None:
         expected = feature_names(self.groups, self.resources)
         if self.names != expected:
-            odd = next(
-                (pair for pair in zip(self.names, expected, strict=False) if pair[0] != pair[1]),
-                (f"{len(self.names)} features", f"{len(expected)}"),
-            )
-            raise ValueError(f"the features are {odd[0]!r} where the groups give {odd[1]!r}")
+            for name, wanted in zip(self.names, expected, strict=False):
+                if name != wanted:
+                    raise ValueError(f"a feature is {name!r} where the groups give {wanted!r}")
+            raise ValueError(f"{len(self.names)} features where the groups give {len(expected)}")
         if self.weights.shape != (len(self.names),):
             raise ValueError(f"weights {self.weights.shape} for {len(self.names)} features")
         if not np.isfinite(self.weights).all():

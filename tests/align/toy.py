@@ -1,0 +1,50 @@
+"""A model small enough to know by heart: twelve words of English and French, a few weights set by hand."""
+
+import numpy as np
+
+from align.features import DEFAULT_GROUPS, Resources, feature_names
+from align.lexicon import Lexicon
+from align.model import Model
+from align.text.processor import TextProcessor
+from align.vocabulary import Vocabulary
+
+PAIRS = [
+    (".", "."), ("the", "le"), ("house", "maison"), ("is", "est"), ("red", "rouge"), ("i", "je"),
+    ("see", "vois"), ("of", "de"), ("dog", "chien"), ("big", "grand"), ("not", "pas"), ("member", "membre"),
+]  # fmt: skip
+WEIGHTS = {
+    "bias": -1.0, "forward": 2.0, "reverse": 2.0, "distance": -0.5, "same_word": 3.0, "same_number": 3.0,
+    "same_punctuation": 1.0, "left_anchor_straight": 0.1, "cosine": 0.25,
+}  # fmt: skip
+DIMENSIONS = 5
+
+
+def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS):
+    """Return the model; word i of one language is the translation of word i of the other."""
+    count = len(PAIRS)
+    counts = np.arange(count, 0, -1) * 10
+    source = Vocabulary([pair[0] for pair in PAIRS], counts)
+    target = Vocabulary([pair[1] for pair in PAIRS], counts)
+    probability = np.full(count, 0.8, dtype=np.float32)
+    null = np.full(count, 0.01, dtype=np.float32)
+    words = np.arange(count + 1, dtype=np.int64)
+    lexicon = Lexicon(
+        words, words[:-1].astype(np.int32), probability, probability, probability, null, null, counts, counts
+    )
+    vectors = np.random.default_rng(3).normal(size=(count, DIMENSIONS))
+    vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
+    resources = Resources(lexicon, vectors, vectors, source, target)
+    names = feature_names(groups, resources)
+    return Model(
+        weights=np.array([WEIGHTS.get(name, 0.0) for name in names]),
+        names=names,
+        groups=groups,
+        resources=resources,
+        text={
+            side: TextProcessor(language, profile=profile, tokenizer=tokenizer).settings()
+            for side, language in (("source", "en"), ("target", "fr"))
+        },
+        calibration=(1.5, 0.25),
+        options={"lam": 0.01},
+        provenance={"corpus": "toy", "pairs": 3},
+    )
