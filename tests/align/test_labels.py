@@ -1,0 +1,165 @@
+"""Labels are matchings plus links that cost nothing, whatever the gold looks like."""
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from align.corpus import Corpus, Sentences
+from align.labels import Labels, from_gold, largest_matching
+from align.links import Link
+
+
+def pairs_of(labels):
+    return [
+        list(
+            zip(
+                labels.source[a:b].tolist(),
+                labels.target[a:b].tolist(),
+                labels.sure[a:b].tolist(),
+                strict=True,
+            )
+        )
+        for a, b in zip(labels.offsets[:-1], labels.offsets[1:], strict=True)
+    ]
+
+
+def corpus_of(*parents):
+    """A pair for each two lists of parents; the ids do not matter."""
+    sides = [
+        Sentences.from_lists([[0] * len(pair[side]) for pair in parents], [pair[side] for pair in parents])
+        for side in (0, 1)
+    ]
+    return Corpus(*sides)
+
+
+@pytest.fixture
+def labels():
+    return Labels.from_lists(
+        [[Link(1, 2), Link(0, 0), Link(0, 1, False)], [], [Link(1, 0, False), Link(0, 0)]]
+    )
+
+
+def test_lists_are_kept_in_order(labels):
+    assert len(labels) == 3
+    assert pairs_of(labels) == [
+        [(0, 0, True), (0, 1, False), (1, 2, True)],
+        [],
+        [(0, 0, True), (1, 0, False)],
+    ]
+    assert labels.counts().tolist() == [2, 0, 1]
+    assert labels.source.dtype == labels.target.dtype == np.int32
+    assert labels.sure.dtype == bool
+
+
+def test_dense_labels_are_laid_out_edge_by_edge(labels):
+    shapes = np.array([[2, 3], [0, 4], [2, 1]], dtype=np.int32)
+    gold, free = labels.dense(shapes)
+    assert np.flatnonzero(gold).tolist() == [0, 5, 6]
+    assert np.flatnonzero(free).tolist() == [1, 7]
+    assert len(gold) == len(free) == 8
+    back = Labels.from_edges(gold, shapes)
+    assert pairs_of(back) == [[(0, 0, True), (1, 2, True)], [], [(0, 0, True)]]
+
+
+def test_dense_labels_fit_their_pairs(labels):
+    with pytest.raises(ValueError, match="labels: of 3 pairs, not 2"):
+        labels.dense(np.array([[2, 3], [1, 1]], dtype=np.int32))
+    with pytest.raises(ValueError, match="labels: a link lies outside its pair"):
+        labels.dense(np.array([[2, 2], [1, 1], [2, 1]], dtype=np.int32))
+
+
+def test_blocks_choices_and_joins(labels):
+    assert pairs_of(labels.block(1, 3)) == pairs_of(labels)[1:]
+    assert pairs_of(labels.take(np.array([2, 0, 2]))) == [pairs_of(labels)[i] for i in (2, 0, 2)]
+    assert pairs_of(Labels.join([labels.block(0, 1), labels.block(1, 3)])) == pairs_of(labels)
+    assert len(Labels.join([])) == 0
+    assert len(labels.take(np.zeros(0, dtype=np.int64))) == 0
+
+
+def test_what_is_saved_is_what_is_loaded(labels, tmp_path):
+    labels.save(tmp_path / "label")
+    loaded = Labels.load(tmp_path / "label")
+    assert pairs_of(loaded) == pairs_of(labels)
+    assert loaded.offsets.dtype == np.int64
+
+
+def test_a_gold_that_is_a_matching_stays_as_it_is():
+    block = corpus_of(([0, 1], [0, 1, 2]), ([0], [0]))
+    made = from_gold([[Link(0, 0), Link(1, 2), Link(1, 1, False)], []], block)
+    assert pairs_of(made) == [[(0, 0, True), (1, 1, False), (1, 2, True)], []]
+
+
+def test_the_largest_part_of_many_to_many_links_is_kept_and_the_rest_is_free():
+    # 1 is linked to all three; the largest matching needs 0-0 and leaves 1-0 out
+    block = corpus_of(([0, 1], [0, 1, 2]))
+    made = from_gold([[Link(0, 0), Link(1, 0), Link(1, 1), Link(1, 2)]], block)
+    assert pairs_of(made)[0][0] == (0, 0, True)
+    assert made.counts().tolist() == [2]
+    assert len(made.source) == 4
+
+
+def test_similarity_decides_between_equally_large_matchings():
+    block = corpus_of(([0, 1], [0, 1, 2]))
+    links = [[Link(1, 0), Link(1, 1), Link(1, 2)]]
+    assert pairs_of(from_gold(links, block))[0][1] == (1, 1, False)
+    assert pairs_of(from_gold(links, block))[0][2] == (1, 2, True)  # nearest to the diagonal
+    for best in range(3):
+        similarity = np.zeros(6)
+        similarity[3 + best] = 0.5
+        kept = [k for _, k, sure in pairs_of(from_gold(links, block, similarity=similarity))[0] if sure]
+        assert kept == [best]
+
+
+def test_surface_links_become_links_of_the_analysis_tokens():
+    # "du chat" (de + le, chat) and "of the cat": the annotator linked du with both words
+    block = corpus_of(([0, 0, 1], [0, 1, 2]))
+    made = from_gold([[Link(0, 0), Link(0, 1), Link(1, 2)]], block)
+    assert pairs_of(made) == [[(0, 0, True), (0, 1, False), (1, 0, False), (1, 1, True), (2, 2, True)]]
+    # linked with one word: one of its tokens keeps the link, the other's is free
+    one = pairs_of(from_gold([[Link(0, 0), Link(1, 2)]], block))[0]
+    assert sum(sure for j, k, sure in one if k == 0) == 1
+    assert len(one) == 3
+    # possible links: all combinations, all free
+    assert pairs_of(from_gold([[Link(0, 1, False)]], block)) == [[(0, 1, False), (1, 1, False)]]
+
+
+def test_two_contractions_keep_both_links():
+    block = corpus_of(([0, 0], [0, 0]))
+    similarity = np.array([0.1, 0.9, 0.9, 0.1])
+    assert [
+        cell for *cell, sure in pairs_of(from_gold([[Link(0, 0)]], block, similarity=similarity))[0] if sure
+    ] == [
+        [0, 1],
+        [1, 0],
+    ]
+
+
+def test_a_link_both_sure_and_possible_is_sure():
+    block = corpus_of(([0], [0]))
+    assert pairs_of(from_gold([[Link(0, 0, False), Link(0, 0)]], block)) == [[(0, 0, True)]]
+
+
+def test_links_and_text_must_be_of_as_many_pairs():
+    with pytest.raises(ValueError, match="gold: links of 2 pairs, text of 1"):
+        from_gold([[], []], corpus_of(([0], [0])))
+
+
+@given(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=7), st.integers(0, 2**32 - 1))
+def test_the_matching_is_the_best_of_all(cells, seed):
+    scores = np.random.default_rng(seed).random((4, 4))
+    found = largest_matching(sorted(cells), scores)
+
+    def worth(links):
+        return len(links), sum(scores[cell] for cell in links)
+
+    matchings = [
+        links
+        for size in range(5)
+        for links in combinations(sorted(cells), size)
+        if len({j for j, _ in links}) == len({k for _, k in links}) == size
+    ]
+    assert found <= cells
+    assert worth(found) == pytest.approx(max(map(worth, matchings)))
