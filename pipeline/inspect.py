@@ -6,18 +6,19 @@ same bytes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import numpy as np
+import pyarrow.parquet as pq
 
 from align.aligner import Aligner
 from align.errors import InputError, WorkError
-from align.links import AlignedPair, check_bounds, find_format, parse_pharaoh, read_file
+from align.links import Link, check_bounds, parse_pharaoh
 from align.report import ShownPair, as_json, reasons_of, render
-from pipeline.download import load as load_sources
+from pipeline.align import SCORES, TABLE
+from pipeline.gold import read_gold
 from pipeline.inspect_facts import Aligned, facts, origins
 from pipeline.stage import StageContext
 
@@ -25,6 +26,9 @@ REPORT = "report.html"
 
 # Larger pairs are shown without reasons: each takes seconds to explain.
 _MOST_EDGES = 40_000
+
+# The stage whose links are shown, by kind of pair.
+_MADE_BY = {"gold": "evaluate", "corpus": "align"}
 
 
 def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reasons: int = 8) -> None:
@@ -57,7 +61,10 @@ def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reas
     shown = [*of_gold, *of_corpus]
     if reasons:
         aligner = Aligner.load(context.inputs["train"])
-        shown = [_explained(aligner, pair) for pair in context.progress(shown, unit="pairs")]
+        biases = {kind: context.option(f"{stage}.bias") for kind, stage in _MADE_BY.items()}
+        shown = [
+            _explained(aligner, pair, biases[pair.kind]) for pair in context.progress(shown, unit="pairs")
+        ]
     languages = context.option("corpus.source"), context.option("corpus.target")
     page = render(
         as_json(shown, contributions=reasons),
@@ -73,11 +80,11 @@ def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reas
     context.say(f"{REPORT} shows {len(of_gold)} gold pairs and {len(of_corpus)} of the corpus")
 
 
-def _explained(aligner: Any, pair: ShownPair) -> ShownPair:
+def _explained(aligner: Aligner, pair: ShownPair, bias: float) -> ShownPair:
     """Return the pair with the reasons for its links, where it is small enough."""
     if not pair.links or len(pair.source) * len(pair.target) > _MOST_EDGES:
         return pair
-    return replace(pair, reasons=reasons_of(aligner.explain(list(pair.source), list(pair.target))))
+    return replace(pair, reasons=reasons_of(aligner.explain(pair.source, pair.target, bias=bias)))
 
 
 def _drawn(pairs: Sequence[ShownPair], count: int, generator: np.random.Generator) -> list[ShownPair]:
@@ -89,54 +96,26 @@ def _drawn(pairs: Sequence[ShownPair], count: int, generator: np.random.Generato
 
 def _gold_pairs(context: StageContext) -> list[ShownPair]:
     """Return all gold pairs with what annotators and the model link; none where there is no gold."""
-    gold = load_sources(context.inputs["download"])["gold"]
-    if gold is None:
-        return []
-    preprocess = context.inputs["preprocess"]
-    source, target = (
-        [_tokens(line) for line in _lines(preprocess / f"gold.{side}.txt")] for side in ("source", "target")
-    )
-    known = _gold_links(
-        gold["links"],
+    gold = read_gold(
+        context.inputs["download"],
+        context.inputs["preprocess"],
         format=context.option("gold.format"),
         base=context.option("gold.base"),
-        count=len(source),
     )
+    if gold is None:
+        return []
     path = context.inputs["evaluate"] / "gold.links.txt"
-    guessed = list(_links(path, enumerate(_lines(path))))
-    if not len(source) == len(target) == len(guessed):
-        raise WorkError(
-            f"{path}: {len(guessed)} lines for {len(source)} gold pairs; make the stage evaluate again"
-        )
+    guessed = [parse_pharaoh(line, where=f"{path}:{number}") for number, line in enumerate(_lines(path), 1)]
+    if len(guessed) != len(gold):
+        raise WorkError(f"{path}: {len(guessed)} lines for {len(gold)} gold pairs; make evaluate again")
     train = context.option("gold.train")
     shown = []
-    for index, (pair, links) in enumerate(zip(known, guessed, strict=True)):
-        tokens = source[index], target[index]
-        check_bounds(pair.links, *tokens, where=f"{gold['links']}:{pair.line or index + 1}")
-        check_bounds(links.links, *tokens, where=f"{path}:{index + 1}")
+    for index, links in enumerate(guessed):
+        tokens = gold.source[index], gold.target[index]
+        check_bounds(links, *tokens, where=f"{path}:{index + 1}")
         part = ("train" if index < train else "test") if train else ""
-        shown.append(ShownPair("gold", index + 1, *tokens, links.links, gold=pair.links, part=part))
+        shown.append(ShownPair("gold", index + 1, *tokens, links, gold=gold.links[index], part=part))
     return shown
-
-
-def _gold_links(path: str, *, format: str, base: int | None, count: int) -> list[AlignedPair]:
-    """Read the gold links, one entry for each of ``count`` gold pairs.
-
-    Raises
-    ------
-    InputError
-        If the file has another number of pairs.
-    """
-    kind = find_format(format)
-    pairs = read_file(path, format=format, base=base if kind.base is None else None)
-    if not kind.every_pair:
-        # Such a file does not tell of pairs without links at its end.
-        pairs += [AlignedPair([])] * (count - len(pairs))
-    if len(pairs) != count:
-        raise InputError(
-            f"{path}: links of {len(pairs)} pairs but {count} gold pairs; give both for one text"
-        )
-    return pairs
 
 
 def _corpus_pairs(
@@ -144,51 +123,50 @@ def _corpus_pairs(
 ) -> tuple[list[ShownPair], Aligned]:
     """Return a sample of the pairs that were aligned, and the counts of all."""
     folder = context.inputs["align"]
-    candidates = np.unique(np.load(context.inputs["preprocess"] / "lines.npy", allow_pickle=False))
+    lines = np.load(context.inputs["preprocess"] / "lines.npy", allow_pickle=False)
+    candidates = np.unique(lines)
     chosen = candidates
     if len(candidates) > count:
         chosen = np.sort(generator.choice(candidates, count, replace=False))
-    wanted = set(chosen.tolist())
-    links_file = folder / "links.txt"
-    kept, aligned = _counted(links_file, wanted, pairs=len(candidates))
-    source, target, scores = (
-        _chosen_lines(folder / name, wanted) for name in ("source.txt", "target.txt", "scores.txt")
+    links, total, linked = _links(folder / TABLE, chosen)
+    (source, number), (target, _), (scores, _) = (
+        _chosen_lines(folder / name, chosen) for name in ("source.txt", "target.txt", SCORES)
     )
     shown = []
-    for (index, _), pair in zip(kept.items(), _links(links_file, kept.items()), strict=True):
-        tokens = _tokens(source[index]), _tokens(target[index])
-        check_bounds(pair.links, *tokens, where=f"{links_file}:{index + 1}")
-        score = float(scores[index]) if scores[index] else None
-        shown.append(ShownPair("corpus", index + 1, *tokens, pair.links, score=score))
-    return shown, aligned
+    for line in chosen.tolist():
+        tokens = _tokens(source[line]), _tokens(target[line])
+        check_bounds(links[line], *tokens, where=f"{folder / TABLE}, line {line + 1}")
+        score = float(scores[line]) if scores[line] else None
+        shown.append(ShownPair("corpus", line + 1, *tokens, links[line], score=score))
+    return shown, Aligned(lines=number, pairs=len(candidates), linked=linked, links=total)
 
 
-def _counted(path: Path, wanted: set[int], *, pairs: int) -> tuple[dict[int, str], Aligned]:
-    """Return the wanted lines (0-based) of a file of links, and the counts of all its lines."""
-    lines, kept, linked, links = 0, {}, 0, 0
-    for lines, line in enumerate(_lines(path), 1):
-        if line:
-            linked += 1
-            links += line.count(" ") + 1
-        if lines - 1 in wanted:
-            kept[lines - 1] = line
-    if len(kept) < len(wanted):
-        raise WorkError(f"{path}: ends after line {lines}; make the stage align again")
-    return kept, Aligned(lines=lines, pairs=pairs, linked=linked, links=links)
+def _links(path: Path, chosen: np.ndarray) -> tuple[dict[int, list[Link]], int, int]:
+    """Return the links of the chosen lines (0-based), the number of all links and of lines with links."""
+    found: dict[int, list[Link]] = {line: [] for line in chosen.tolist()}
+    linked = last = 0
+    with pq.ParquetFile(_whole(path)) as table:
+        for group in range(table.num_row_groups):
+            rows = table.read_row_group(group, columns=["line", "source", "target", "confidence"])
+            lines = rows["line"].to_numpy()
+            # Rows are sorted by line, and a line may go on in the next group.
+            linked += int(np.count_nonzero(np.diff(lines, prepend=last)))
+            last = int(lines[-1]) if len(lines) else last
+            wanted = rows.filter(np.isin(lines - 1, chosen))
+            for line, j, k, confidence in zip(*(column.to_pylist() for column in wanted), strict=True):
+                found[line - 1].append(Link(j, k, True, confidence))
+        return found, table.metadata.num_rows, linked
 
 
-def _links(path: Path, lines: Iterable[tuple[int, str]]) -> Iterator[AlignedPair]:
-    """Yield the links of (0-based number, text) lines of a file in our own format."""
-    for number, line in lines:
-        yield AlignedPair(parse_pharaoh(line, where=f"{path}:{number + 1}"), line=number + 1)
-
-
-def _chosen_lines(path: Path, wanted: set[int]) -> dict[int, str]:
-    """Return the wanted lines (0-based) of a file, by number."""
-    found = {number: line for number, line in enumerate(_lines(path)) if number in wanted}
+def _chosen_lines(path: Path, chosen: np.ndarray) -> tuple[dict[int, str], int]:
+    """Return the chosen lines (0-based) of a file, by number, and the number of all."""
+    wanted, found, number = set(chosen.tolist()), {}, 0
+    for number, line in enumerate(_lines(path), 1):
+        if number - 1 in wanted:
+            found[number - 1] = line
     if len(found) < len(wanted):
-        raise WorkError(f"{path}: has no line {max(wanted) + 1}; make the stage align again")
-    return found
+        raise WorkError(f"{path}: ends after line {number}; make the stage align again")
+    return found, number
 
 
 def _tokens(line: str) -> list[str]:
@@ -197,11 +175,13 @@ def _tokens(line: str) -> list[str]:
 
 def _lines(path: Path) -> Iterator[str]:
     """Yield the lines of a result of an earlier stage, without their ends."""
-    try:
-        with open(path, encoding="utf-8", newline="\n") as lines:
-            for line in lines:
-                yield line.rstrip("\n")
-    except FileNotFoundError:
-        raise WorkError(
-            f"{path}: missing; make the stage {path.parent.parent.name} again with --force"
-        ) from None
+    with open(_whole(path), encoding="utf-8", newline="\n") as lines:
+        for line in lines:
+            yield line.rstrip("\n")
+
+
+def _whole(path: Path) -> Path:
+    """Return the path if there is such a file."""
+    if not path.is_file():
+        raise WorkError(f"{path}: missing; make the stage {path.parent.parent.name} again with --force")
+    return path

@@ -63,8 +63,10 @@ def facts(inputs: Mapping[str, Path], aligned: Aligned, sample: Sequence[ShownPa
 
 def _evaluation(evaluation: Mapping[str, Any]) -> list[Fact]:
     """Return what the gold says."""
+    train = evaluation.get("train_pairs") or 0
     if evaluation.get("aer") is None:
-        return [Fact("AER", "n/a", "no gold" if not evaluation.get("pairs") else "no gold links")]
+        nothing = "no sure gold links and none predicted" if evaluation.get("pairs") else "no gold"
+        return [Fact("AER", "n/a", f"all {train} gold pairs may train" if train else nothing)]
     interval = (evaluation.get("intervals") or {}).get("aer")
     remark = ""
     if interval:
@@ -80,7 +82,8 @@ def _evaluation(evaluation: Mapping[str, Any]) -> list[Fact]:
         Fact(
             "Gold",
             f"{evaluation['pairs']:,} pairs",
-            f"{evaluation['sure']:,} sure and {evaluation['possible'] - evaluation['sure']:,} possible links",
+            f"{evaluation['sure']:,} sure and {evaluation['possible'] - evaluation['sure']:,} possible links"
+            + (f"; {train:,} more pairs for training" if train else ""),
         ),
     ]
 

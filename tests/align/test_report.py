@@ -1,4 +1,4 @@
-"""The report's page: what reaches it, that no text can leave its place, that equal input gives equal bytes."""
+"""The report's page: what reaches it, that no text leaves its place, that equal input gives equal bytes."""
 
 import base64
 import hashlib

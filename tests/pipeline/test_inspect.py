@@ -5,6 +5,8 @@ import re
 from typing import ClassVar
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from align.errors import InputError, WorkError
@@ -25,13 +27,14 @@ GOLD = {
 CORPUS = {
     "source": ["one two", "", "three", "four", "five six"],
     "target": ["un deux", "", "trois", "quatre", "cinq six"],
-    "links": ["0-0 1-1", "", "0-0", "", "0-1"],
+    "links": [[(0, 0), (1, 1)], [], [(0, 0)], [], [(0, 1)]],
     "scores": ["0.9", "", "0.8", "0.1", "0.5"],
 }
 
 EVALUATION = {
     "line": "AER 0.2500",
     "pairs": 3,
+    "train_pairs": 1,
     "links": 3,
     "sure": 3,
     "possible": 4,
@@ -49,13 +52,15 @@ class FakeAligner:
     """Links equal positions, and says so."""
 
     loaded: ClassVar[list] = []
+    biases: ClassVar[list] = []
 
     @classmethod
     def load(cls, folder):
         cls.loaded.append(folder)
         return cls()
 
-    def explain(self, source, target):
+    def explain(self, source, target, *, bias):
+        self.biases.append(bias)
         links = [
             {
                 "source": index,
@@ -74,13 +79,39 @@ def write(path, lines):
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
+def write_table(path, links):
+    """Write links as the stage ``align`` does, in row groups so small that lines go over their ends."""
+    rows = [(number, *link, 1.5, 0.625) for number, line in enumerate(links, 1) for link in line]
+    columns = zip(*rows, strict=True) if rows else [()] * 5
+    names = {
+        "line": "int64",
+        "source": "int32",
+        "target": "int32",
+        "score": "float32",
+        "confidence": "float32",
+    }
+    arrays = [pa.array(column, type=kind) for column, kind in zip(columns, names.values(), strict=True)]
+    pq.write_table(pa.table(arrays, names=list(names)), path, row_group_size=1)
+
+
 @pytest.fixture
 def stage(tmp_path, monkeypatch):
     """Return a function that makes the folders of the stages before and runs ``inspect``: its page's data."""
     monkeypatch.setattr(inspect, "Aligner", FakeAligner)
     FakeAligner.loaded.clear()
+    FakeAligner.biases.clear()
 
-    def run(*, gold=GOLD, corpus=CORPUS, evaluation=EVALUATION, format="pharaoh", base=0, train=1, **options):
+    def run(
+        *,
+        gold=GOLD,
+        corpus=CORPUS,
+        evaluation=EVALUATION,
+        format="pharaoh",
+        base=0,
+        train=1,
+        without=None,
+        **options,
+    ):
         folders = {name: tmp_path / name / "0123" for name in ("download", "preprocess", "train", "align")}
         folders["evaluate"] = tmp_path / "evaluate" / "0123"
         for folder in folders.values():
@@ -98,18 +129,23 @@ def stage(tmp_path, monkeypatch):
             write(folders["preprocess"] / "gold.target.txt", gold["target"])
             write(folders["evaluate"] / "gold.links.txt", gold["guessed"])
         (folders["download"] / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
-        for name in ("source", "target", "links", "scores"):
+        for name in ("source", "target", "scores"):
             write(folders["align"] / f"{name}.txt", corpus[name])
+        write_table(folders["align"] / "links.parquet", corpus["links"])
         used = [number for number, line in enumerate(corpus["source"]) if line]
         np.save(folders["preprocess"] / "lines.npy", np.array(used, np.int64), allow_pickle=False)
         (folders["evaluate"] / "evaluation.json").write_text(json.dumps(evaluation), encoding="utf-8")
         (folders["train"] / "training.json").write_text(json.dumps(TRAINING), encoding="utf-8")
+        if without is not None:
+            (tmp_path / without).unlink()
         values = {
             "corpus": {"name": "tiny", "source": "en", "target": "fr"},
             "gold": {"links": None, "format": format, "base": base, "train": train},
+            "align": {"bias": 0.25},
+            "evaluate": {"bias": -0.5},
             "inspect": {},
         }
-        uses = ("corpus.name", "corpus.source", "corpus.target", "gold.format", "gold.base", "gold.train")
+        uses = [f"{section}.{key}" for section, keys in values.items() for key in keys]
         context = StageContext(
             folder=tmp_path / "out",
             inputs=folders,
@@ -158,7 +194,7 @@ def test_pairs_of_the_corpus_but_not_the_rejected_ones(stage):
     pairs = by_kind(data, "corpus")
     assert [pair["number"] for pair in pairs] == [1, 3, 4, 5]
     assert [pair["score"] for pair in pairs] == [0.9, 0.8, 0.1, 0.5]
-    assert [link[:3] for link in pairs[0]["links"]] == [[0, 0, 0.875], [1, 1, 0.875]]
+    assert [link[:3] for link in pairs[0]["links"]] == [[0, 0, 0.625], [1, 1, 0.625]]
     assert pairs[2]["links"] == []
 
 
@@ -168,7 +204,12 @@ def test_links_are_explained_where_the_model_makes_them(stage):
     (link,) = by_kind(data, "corpus")[1]["links"]
     assert [[names[name], value] for name, value in link[4]] == [["position", 2.0], ["bias", -0.5]]
     # The link 0-1 is not one that the explanation knows.
-    assert by_kind(data, "corpus")[3]["links"] == [[0, 1, None]]
+    assert by_kind(data, "corpus")[3]["links"] == [[0, 1, 0.625]]
+
+
+def test_links_are_explained_with_the_bias_they_were_made_with(stage):
+    stage()
+    assert FakeAligner.biases == [-0.5, -0.5, 0.25, 0.25, 0.25]
 
 
 def test_without_reasons_no_model_is_loaded(stage):
@@ -182,7 +223,7 @@ def test_the_figures_at_the_top(stage):
     assert facts(page) == {
         "AER": ("25.0 %", "12.5 to 50.0 % (95 % interval)"),
         "Precision, recall": ("50.0 %, 33.3 %", "F1 40.0 %"),
-        "Gold": ("3 pairs", "3 sure and 1 possible links"),
+        "Gold": ("3 pairs", "3 sure and 1 possible links; 1 more pairs for training"),
         "Corpus": ("5 lines", "4 aligned, 1 of them without links; 4 links"),
         "Words linked": ("66.7 %, 66.7 %", "source, target; in the sample shown"),
         "Training": ("bcfw", "converged, duality gap 0.8 % of the primal, 12 passes"),
@@ -198,7 +239,7 @@ def test_without_gold(stage):
 
 
 def test_without_any_links(stage):
-    corpus = CORPUS | {"links": [""] * 5}
+    corpus = CORPUS | {"links": [[]] * 5}
     page, data = stage(corpus=corpus, gold=GOLD | {"guessed": ["", "", ""]})
     assert all(pair["links"] == [] for pair in data["pairs"])
     assert facts(page)["Words linked"][0] == "0.0 %, 0.0 %"
@@ -207,7 +248,7 @@ def test_without_any_links(stage):
 
 def test_a_sample_is_drawn_the_same_way_every_time(stage):
     corpus = {name: [f"{name}{number}" for number in range(300)] for name in ("source", "target")}
-    corpus |= {"links": ["0-0"] * 300, "scores": ["0.5"] * 300}
+    corpus |= {"links": [[(0, 0)]] * 300, "scores": ["0.5"] * 300}
     first, data = stage(corpus=corpus, pairs=20)
     numbers = [pair["number"] for pair in by_kind(data, "corpus")]
     assert len(set(numbers)) == 20
@@ -242,7 +283,7 @@ def test_options_out_of_range(stage, name):
 
 def test_gold_links_of_another_text(stage):
     with pytest.raises(
-        InputError, match=r"gold\.links: links of 2 pairs but 3 gold pairs; give both for one text"
+        InputError, match=r"gold\.links: links of 2 pairs but 3 gold pairs; give the links of this"
     ):
         stage(gold=GOLD | {"links": ["0-0", "0-0"]})
 
@@ -253,27 +294,31 @@ def test_a_gold_link_outside_its_pair(stage):
 
 
 def test_a_link_outside_its_pair_of_the_corpus(stage):
-    links = ["0-0 1-1", "", "0-7", "", ""]
-    with pytest.raises(InputError, match=r"links\.txt:3: link 0-7 \(counted from 0\) lies outside the pair"):
+    links = [[(0, 0), (1, 1)], [], [(0, 7)], [], []]
+    with pytest.raises(
+        InputError, match=r"links\.parquet, line 3: link 0-7 \(counted from 0\) lies outside the pair"
+    ):
         stage(corpus=CORPUS | {"links": links})
 
 
 def test_fewer_predicted_lines_than_gold_pairs(stage):
-    with pytest.raises(
-        WorkError, match=r"gold\.links\.txt: 2 lines for 3 gold pairs; make the stage evaluate"
-    ):
+    with pytest.raises(WorkError, match=r"gold\.links\.txt: 2 lines for 3 gold pairs; make evaluate again"):
         stage(gold=GOLD | {"guessed": ["0-0", "0-0"]})
 
 
 def test_a_result_that_ends_early(stage):
-    with pytest.raises(WorkError, match=r"links\.txt: ends after line 3; make the stage align again"):
-        stage(corpus=CORPUS | {"links": ["0-0", "", "0-0"]})
-    with pytest.raises(WorkError, match=r"scores\.txt: has no line 5; make the stage align again"):
+    with pytest.raises(WorkError, match=r"scores\.txt: ends after line 4; make the stage align again"):
         stage(corpus=CORPUS | {"scores": ["0.9", "", "0.8", "0.1"]})
 
 
-def test_a_result_that_is_missing(stage, tmp_path):
-    stage()
-    (tmp_path / "align" / "0123" / "links.txt").unlink()
-    with pytest.raises(WorkError, match=r"links\.txt: missing; make the stage align again with --force"):
-        list(inspect._lines(tmp_path / "align" / "0123" / "links.txt"))
+@pytest.mark.parametrize(
+    ("file", "message"),
+    [
+        ("align/0123/links.parquet", r"links\.parquet: missing; make the stage align again with --force"),
+        ("align/0123/target.txt", r"target\.txt: missing; make the stage align again with --force"),
+        ("evaluate/0123/gold.links.txt", r"gold\.links\.txt: missing; make the stage evaluate again with"),
+    ],
+)
+def test_a_result_that_is_missing(stage, file, message):
+    with pytest.raises(WorkError, match=message):
+        stage(without=file)
