@@ -89,7 +89,8 @@ STAGES: dict[str, Stage] = {
             "inspect",
             inspect.run,
             needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
-            uses=("corpus.name", *LANGUAGES, *GOLD_LINKS),
+            uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
+            seeded=True,
         ),
     )
 }
