@@ -1,0 +1,246 @@
+"""Stage ``label``: what the training pairs are told to look like.
+
+Leaves ``kind.npy`` (uint8: 0 a part of the corpus, 1 a gold pair) and ``pairs.npy`` (int64: which one), in
+ascending order, the labels of these pairs (:meth:`align.labels.Labels.save`) and ``summary.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align import silver
+from align.corpus import Corpus
+from align.errors import InputError, WorkError
+from align.labels import Labels, from_gold
+from align.lexicon import Lexicon, edge_values
+from pipeline.gold import read_gold
+from pipeline.stage import StageContext
+
+CORPUS, GOLD = 0, 1
+KINDS = ("silver", "gold", "both", "none")
+METHODS = ("mutual", "cosine")
+SIDES = ("source", "target")
+
+# Fewer usable pairs than this part of the sample mean that labels cannot be made like this.
+LEAST_USABLE = 0.05
+
+# True pairs score about 1.5 to 1.75 times what chance pairs do, a corpus half of which is shuffled 1.2.
+# Fewer pairs than that tell nothing.
+_PARALLEL, _PARALLEL_PAIRS = 1.25, 100
+
+
+def run(
+    context: StageContext,
+    *,
+    pairs: int = 2000,
+    method: str = "mutual",
+    threshold: float = 0.3,
+    lexical: float = 2.0,
+    neighbours: float = 0.2,
+    position: float = 0.5,
+) -> None:
+    """Label the pairs to train on; train.labels says whether by hand-made gold, by silver labels, or both.
+
+    Parameters
+    ----------
+    pairs : int
+        Parts of the corpus that get silver labels, a seeded sample, >= 1.
+    method : str
+        How silver labels are made: ``mutual``, words that are each other's best by vectors, lexical
+        probabilities, neighbours and position; ``cosine``, the nearest target word of each source word by
+        vectors alone.
+    threshold : float
+        Silver links need a higher score.
+    lexical : float
+        Weight of the lexical probabilities against the cosine of the vectors, >= 0 (``mutual``).
+    neighbours : float
+        Weight of the neighbours on the diagonal, >= 0 (``mutual``).
+    position : float
+        Weight of the distance to the diagonal, >= 0 (``mutual``).
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, gold labels are asked for where there are none, or gold links do not
+        fit their text.
+    WorkError
+        If too few pairs get a silver label.
+    """
+    _check(
+        pairs,
+        method,
+        threshold,
+        {"lexical": lexical, "neighbours": neighbours, "position": position},
+    )
+    wanted = _wanted(context)
+    lexicon = Lexicon.load(context.inputs["lexicon"], mapped=True)
+    summary: dict[str, Any] = {"labels": wanted, "silver": None, "gold": None}
+    made: list[tuple[int, np.ndarray, Labels]] = []
+    if wanted in ("silver", "both"):
+        source, target = (_vectors(context.inputs["embed"] / f"{side}.vectors.npy") for side in SIDES)
+
+        def label(block: Corpus) -> Labels:
+            if method == "cosine":
+                return silver.cosine(block, source, target, threshold=threshold)
+            return silver.mutual(
+                block,
+                source,
+                target,
+                lexicon,
+                lexical=lexical,
+                neighbours=neighbours,
+                position=position,
+                threshold=threshold,
+            )
+
+        chosen, labels, summary["silver"] = _silver(context, label, lexicon, pairs, method, threshold)
+        summary["threshold"] = threshold
+        made.append((CORPUS, chosen, labels))
+    if wanted in ("gold", "both"):
+        chosen, labels, summary["gold"] = _gold(context, lexicon)
+        made.append((GOLD, chosen, labels))
+    _write(context, made, summary)
+
+
+def _check(pairs: int, method: str, threshold: float, weights: dict[str, float]) -> None:
+    if pairs < 1:
+        raise InputError(f"label.pairs: {pairs} is less than 1; give for example 2000")
+    if method not in METHODS:
+        raise InputError(f"label.method: no method {method!r}; choose one of {', '.join(METHODS)}")
+    if not np.isfinite(threshold):
+        raise InputError(f"label.threshold: {threshold} is not finite; give a number such as 0.3")
+    for name, value in weights.items():
+        if not 0 <= value < np.inf:
+            raise InputError(f"label.{name}: {value} is out of range; give 0 or more")
+
+
+def _wanted(context: StageContext) -> str:
+    """Return the kind of labels to make: what is set, else gold where some may train, else silver."""
+    wanted = context.option("train.labels")
+    train = context.option("gold.train")
+    if wanted is None:
+        return "gold" if train else "silver"
+    if wanted not in KINDS:
+        raise InputError(f"train.labels: {wanted!r} is no kind of labels; give one of {', '.join(KINDS)}")
+    if wanted in ("gold", "both") and not train:
+        raise InputError(
+            f"train.labels: {wanted!r} but no gold pair may train; set gold.train, or use silver labels"
+        )
+    return str(wanted)
+
+
+def _silver(
+    context: StageContext,
+    label: Callable[[Corpus], Labels],
+    lexicon: Lexicon,
+    pairs: int,
+    method: str,
+    threshold: float,
+) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+    """Return a sample of the corpus, its labels, and figures of both."""
+    folder = context.inputs["preprocess"]
+    corpus = Corpus.load(folder / "corpus")
+    usable = np.flatnonzero(np.load(folder / "in_statistics.npy", allow_pickle=False))
+    if not len(usable):
+        raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
+    sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)
+    sample.sort()
+    block = corpus.take(sample)
+    labels = label(block)
+    linked = np.flatnonzero(labels.counts() > 0)
+    if len(linked) < LEAST_USABLE * len(sample):
+        raise WorkError(
+            f"label: {len(linked)} of {len(sample)} pairs got a silver link with label.method {method} above "
+            f"label.threshold {threshold:g}, at least {LEAST_USABLE:.0%} are needed; lower the threshold, or "
+            "look whether the sides are translations and the vectors are of their languages"
+        )
+    figures = {
+        "pairs": len(linked),
+        "pairs_without_link": len(sample) - len(linked),
+        "links": len(labels.source),
+        "method": method,
+        "threshold": threshold,
+        "parallel": _look_parallel(context, block, lexicon),
+    }
+    context.say(
+        f"silver labels of {len(linked)} of {len(sample)} pairs, {len(labels.source)} links ({method}, "
+        f"threshold {threshold:g})"
+    )
+    return sample[linked], labels.take(linked), figures
+
+
+def _look_parallel(context: StageContext, block: Corpus, lexicon: Lexicon) -> dict[str, float | None]:
+    """Compare the evidence for pairs with that for the same sentences paired at random; warn if alike."""
+    shifted = np.roll(np.arange(len(block)), len(block) // 2)
+    true = silver.evidence(block, lexicon, counted=True)
+    chance = silver.evidence(Corpus(block.source, block.target.take(shifted)), lexicon, counted=False)
+    ratio = true / chance if chance else None
+    if ratio is not None and ratio < _PARALLEL and len(block) >= _PARALLEL_PAIRS:
+        context.warn(
+            "the two sides hardly look like translations: the evidence for a pair (mean best Dice "
+            f"{true:.3f}) is {ratio:.2f} times that for pairs made at random ({chance:.3f}), where 1.5 or "
+            "more is usual; look whether the files belong together, line by line"
+        )
+    return {"true": true, "chance": chance, "ratio": ratio}
+
+
+def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+    """Return the gold pairs that may train, their labels, and figures of both."""
+    train = context.option("gold.train")
+    gold = read_gold(
+        context.inputs["download"],
+        context.inputs["preprocess"],
+        format=context.option("gold.format"),
+        base=context.option("gold.base"),
+    )
+    if gold is None:
+        raise InputError("gold.train: there is no gold; set gold.files and gold.links, or gold.train to 0")
+    if train > len(gold):
+        raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
+    block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
+    similarity, _, _ = edge_values(lexicon, block)
+    labels = from_gold(gold.links[:train], block, similarity=similarity)
+    linked = np.flatnonzero(np.diff(labels.offsets) > 0)
+    if not len(linked):
+        raise InputError(f"{gold.path}: none of the first {train} pairs has a link; nothing can be learnt")
+    sure = sum(link.sure for pair in gold.links[:train] for link in pair)
+    figures = {
+        "pairs": len(linked),
+        "pairs_without_link": train - len(linked),
+        "links": int(labels.sure.sum()),
+        "free": int((~labels.sure).sum()),
+        "sure_links_of_gold": sure,
+    }
+    context.say(
+        f"gold labels of {len(linked)} of {train} pairs: {figures['links']} links in matchings, from {sure} "
+        f"sure ones; {figures['free']} free of cost"
+    )
+    return linked, labels.take(linked), figures
+
+
+def _vectors(path: Path) -> np.ndarray:
+    on_disk = path.stat().st_size > 4096
+    return np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
+
+
+def _write(
+    context: StageContext,
+    made: list[tuple[int, np.ndarray, Labels]],
+    summary: dict[str, Any],
+) -> None:
+    kinds = [np.full(len(places), kind, dtype=np.uint8) for kind, places, _ in made]
+    kind = np.concatenate([np.zeros(0, dtype=np.uint8), *kinds])
+    pairs = np.concatenate([np.zeros(0, dtype=np.int64), *(places for _, places, _ in made)])
+    np.save(context.folder / "kind.npy", kind, allow_pickle=False)
+    np.save(context.folder / "pairs.npy", pairs, allow_pickle=False)
+    Labels.join([labels for _, _, labels in made]).save(context.folder)
+    with open(context.folder / "summary.json", "w", encoding="utf-8", newline="\n") as file:
+        json.dump(summary, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+    for key, value in summary.items():
+        context.note(key, value)

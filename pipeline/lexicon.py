@@ -1,0 +1,211 @@
+"""Stage ``lexicon``: which words of the bitext translate each other.
+
+Leaves the tables of :class:`align.lexicon.Lexicon`: the Dice coefficient and IBM Model 1 in both directions.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+
+from align import cooccurrence
+from align.cooccurrence import Cooccurrence
+from align.corpus import Corpus
+from align.errors import InputError, WorkError
+from align.lexicon import Lexicon, estimate
+from align.shipped import find_model
+from align.vocabulary import Vocabulary
+from pipeline.config import Config
+from pipeline.stage import StageContext
+from pipeline.usage import show_size
+
+SIDES = ("source", "target")
+
+# Cells grow less than in proportion to the pairs: with about this power of them.
+_GROWTH = 0.75
+
+
+def run(
+    context: StageContext,
+    *,
+    pairs: int = 0,
+    iterations: int = 5,
+    smoothing: float = 0.1,
+    min_probability: float = 1e-5,
+    prior: str | None = None,
+    prior_weight: float = 0.05,
+) -> None:
+    """Count which words occur together, and learn which translate each other (Dice, IBM Model 1).
+
+    Parameters
+    ----------
+    pairs : int
+        Pairs to count: 0 all that fit the memory, N a seeded sample of so many (the gold text is
+        counted besides, where gold.in_corpus is set).
+    iterations : int
+        Rounds of EM of Model 1, >= 1.
+    smoothing : float
+        Size of the Dirichlet prior of Model 1 in counts a word pair, >= 0; 0 is maximum likelihood, which
+        gives rare words too many links.
+    min_probability : float
+        Word pairs less probable than this in both directions are dropped, 0 to 1.
+    prior : str, optional
+        A model whose tables start this corpus: a model folder, or the name of a shipped model.
+    prior_weight : float
+        What an occurrence in the text of the prior counts against one in this corpus, > 0.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, the prior is no model of these languages, or there is no text.
+    WorkError
+        If not even one pair fits the memory.
+    """
+    _check(pairs, iterations, smoothing, min_probability, prior_weight)
+    folder = context.inputs["preprocess"]
+    vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
+    known = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
+    together, used, all_pairs = _index(context, pairs, [len(words) for words in vocabularies])
+    context.say(
+        f"statistics of {used} of {all_pairs} pairs, {together.cells} word pairs, "
+        f"about {show_size(together.memory)} of memory"
+    )
+    likelihoods: list[tuple[float, float]] = []
+    rounds = iter(context.progress(range(iterations), total=iterations, unit="rounds"))
+
+    def on_iteration(_: int, forward: float, reverse: float) -> None:
+        likelihoods.append((round(forward, 1), round(reverse, 1)))
+        next(rounds, None)
+
+    lexicon = estimate(
+        together,
+        *(len(words) for words in vocabularies),
+        iterations=iterations,
+        smoothing=smoothing,
+        min_probability=min_probability,
+        prior=known,
+        prior_weight=prior_weight,
+        on_iteration=on_iteration,
+    )
+    next(rounds, None)
+    lexicon.save(context.folder)
+    for key, value in (
+        ("pairs", used),
+        ("pairs_of_corpus", all_pairs),
+        ("word_pairs_counted", together.cells),
+        ("word_pairs_kept", lexicon.cells),
+        ("memory_predicted", together.memory),
+        ("log_likelihoods", likelihoods),
+    ):
+        context.note(key, value)
+    context.say(f"{lexicon.cells} word pairs kept")
+
+
+def local_files(config: Config) -> list[Path]:
+    """Return the files of the prior that the stage reads, none without a prior.
+
+    Raises
+    ------
+    InputError
+        If the prior is no model.
+    """
+    prior = config.option("lexicon.prior")
+    if prior is None:
+        return []
+    folder = _prior_folder(config, prior)
+    return [folder / "model.json", *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
+
+
+def _check(pairs: int, iterations: int, smoothing: float, min_probability: float, weight: float) -> None:
+    for fits, name, value, range_told in (
+        (pairs >= 0, "pairs", pairs, "0 (all) or more"),
+        (iterations >= 1, "iterations", iterations, "1 or more"),
+        (0 <= smoothing < np.inf, "smoothing", smoothing, "0 or more"),
+        (0 <= min_probability <= 1, "min_probability", min_probability, "0 to 1"),
+        (0 < weight < np.inf, "prior_weight", weight, "more than 0"),
+    ):
+        if not fits:
+            raise InputError(f"lexicon.{name}: {value} is out of range; give {range_told}")
+
+
+def _index(context: StageContext, pairs: int, sizes: list[int]) -> tuple[Cooccurrence, int, int]:
+    """Index the pairs wanted, or as many of them as fit the memory; return how many of how many, too."""
+    folder = context.inputs["preprocess"]
+    parts = [Corpus.load(folder / "corpus")]
+    if context.option("gold.in_corpus") and (folder / "gold").is_dir():
+        parts.append(Corpus.load(folder / "gold"))
+    usable = np.flatnonzero(np.load(folder / "in_statistics.npy", allow_pickle=False))
+    order = np.random.default_rng(context.seed).permutation(usable)
+    gold = sum(map(len, parts[1:]))
+    if not len(usable) + gold:
+        raise InputError(f"{folder}: no pair may be counted; look at the reasons in its rejects.tsv")
+    wanted = min(pairs or len(usable), len(usable))
+    fitting = wanted
+    while True:
+        used = np.ones(len(parts[0]) + gold, dtype=bool)
+        used[: len(parts[0])] = False
+        used[order[:fitting]] = True
+        together = cooccurrence.index(parts, *sizes, used=used, jobs=context.jobs)
+        if together.memory <= context.memory:
+            break
+        if fitting == 0:
+            raise WorkError(
+                f"lexicon: the tables take {show_size(together.memory)} of {show_size(context.memory)}; "
+                "give a larger --memory"
+            )
+        fitting = int(0.95 * fitting * (context.memory / together.memory) ** (1 / _GROWTH))
+    if fitting < wanted:
+        context.warn(
+            f"statistics of {fitting} of {wanted} pairs: more do not fit {show_size(context.memory)}; "
+            "give a larger --memory to use all"
+        )
+    return together, fitting + gold, len(usable) + gold
+
+
+def _prior_folder(config: Config, prior: str) -> Path:
+    """Return the folder of the prior: beside the configuration file, else where any model is found."""
+    beside = config.path.parent / prior
+    return beside if (beside / "model.json").is_file() else find_model(prior)
+
+
+def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) -> Lexicon:
+    """Return the tables of a model over the vocabularies of this corpus."""
+    ours, theirs = _languages(preprocess / "text.json"), _languages(folder / "model.json", "text")
+    if ours != theirs:
+        raise InputError(
+            f"lexicon.prior: {folder} is of {'-'.join(theirs)}, the corpus of {'-'.join(ours)}; "
+            "give a model of the same languages in the same order"
+        )
+    if not (folder / "lexicon").is_dir():
+        raise InputError(f"lexicon.prior: {folder} has no lexicon; give a model with lexical features")
+    ids = [
+        np.array([words.index.get(word, -1) for word in Vocabulary.load(path).words], dtype=np.int64)
+        for words, path in zip(
+            vocabularies, (folder / f"{side}.vocabulary.tsv" for side in SIDES), strict=True
+        )
+    ]
+    lexicon = Lexicon.load(folder / "lexicon")
+    sizes = len(lexicon.source_counts), len(lexicon.target_counts)
+    if sizes != (len(ids[0]), len(ids[1])):
+        raise InputError(
+            f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
+            f"{len(ids[0])} and {len(ids[1])}; get the model again"
+        )
+    return lexicon.renumbered(ids[0], ids[1], len(vocabularies[0]), len(vocabularies[1]))
+
+
+def _languages(path: Path, *keys: str) -> tuple[str, str]:
+    """Return the languages of both sides that a file of settings names."""
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            settings = json.load(file)
+        for key in keys:
+            settings = settings[key]
+        source, target = (str(settings[side]["language"]) for side in SIDES)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: tells no languages ({error!r}); give a model as training wrote it"
+        ) from None
+    return source, target
