@@ -14,7 +14,7 @@ import signal
 import time
 from pathlib import Path
 
-SECONDS = 30
+SECONDS = 60
 
 FLAGS = (
     "--headless=new",

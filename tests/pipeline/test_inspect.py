@@ -9,7 +9,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from align.aligner import Aligner
 from align.errors import InputError, WorkError
+from align.features import Resources, feature_names
+from align.model import Model
+from align.text.processor import TextProcessor
+from align.vocabulary import Vocabulary
 from pipeline import inspect
 from pipeline.config import Config
 from pipeline.engine import Serial
@@ -205,6 +210,26 @@ def test_links_are_explained_where_the_model_makes_them(stage):
     assert [[names[name], value] for name, value in link[4]] == [["position", 2.0], ["bias", -0.5]]
     # The link 0-1 is not one that the explanation knows.
     assert by_kind(data, "corpus")[3]["links"] == [[0, 1, 0.625]]
+
+
+def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
+    monkeypatch.setattr(inspect, "Aligner", Aligner)
+    resources = Resources(None, None, None, Vocabulary(["one"], [1]), Vocabulary(["un"], [1]))
+    names = feature_names(("spelling",), resources)
+    weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names])
+    text = {"source": TextProcessor("en").settings(), "target": TextProcessor("fr").settings()}
+    model = Model(weights, names, ("spelling",), resources, text, (1.0, 0.0), {}, {})
+    model.save(tmp_path / "train" / "0123")
+    corpus = {
+        "source": ["Paris one"],
+        "target": ["un Paris"],
+        "links": [[(0, 1)]],
+        "scores": ["0.5"],
+    }
+    _, data = stage(corpus=corpus, gold=None)
+    ((link,),) = [pair["links"] for pair in data["pairs"]]
+    assert link[:4] == [0, 1, 0.625, 1.5]
+    assert {data["names"][name]: value for name, value in link[4]} == {"same_word": 2.0, "bias": -0.5}
 
 
 def test_links_are_explained_with_the_bias_they_were_made_with(stage):
