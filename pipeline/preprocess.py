@@ -18,15 +18,14 @@ import numpy as np
 from align.bitext import Row, open_bitext
 from align.errors import InputError
 from align.streams import packing_of
-from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from align.vocabulary import Vocabulary
 from pipeline.preprocess_checks import check_encoding, check_usable, warnings
-from pipeline.preprocess_counts import SHIFTS, correlations, hash_pairs
-from pipeline.preprocess_parts import Parts
+from pipeline.preprocess_counts import SHIFTS, correlations
+from pipeline.preprocess_gold import Gold
 from pipeline.preprocess_shard import SIDES, Settings, Shard, Summary, process_shard
-from pipeline.preprocess_write import WordCounts, write_corpus, write_gold
+from pipeline.preprocess_write import WordCounts, write_corpus
 from pipeline.stage import StageContext
 
 # Lines a worker is given at a time: enough to share the cost of arrays, a few MB.
@@ -93,9 +92,14 @@ def run(
     )
     with open(context.inputs["download"] / "sources.json", encoding="utf-8") as file:
         sources = json.load(file)
+    gold = None
+    if sources["gold"] is not None:
+        gold = Gold.read([context.inputs["download"] / path for path in sources["gold"]["files"]], recorded)
     corpus = _read_corpus(context, sources["corpus"], settings)
     _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
-    vocabularies = _gold(context, sources["gold"], recorded, corpus)
+    if gold is not None:
+        _add_gold(context, corpus, gold)
+    vocabularies = [words.rank() for words in corpus.words]
     write_corpus(
         context.folder,
         context.scratch,
@@ -103,6 +107,8 @@ def run(
         corpus.numbers,
         [ids for _, ids in vocabularies],
     )
+    if gold is not None:
+        gold.write(context.folder, [vocabulary for vocabulary, _ in vocabularies])
     for side, (vocabulary, _) in zip(SIDES, vocabularies, strict=True):
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
     _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
@@ -208,60 +214,17 @@ def _write_samples(shard: Shard) -> None:
                     break
 
 
-def _gold(
-    context: StageContext, gold: dict[str, Any] | None, recorded: list[dict[str, str]], corpus: _Corpus
-) -> list[tuple[Vocabulary, np.ndarray]]:
-    """Add the words of the gold text, write it, and return the vocabulary and ids of each side."""
-    if gold is None:
-        return [words.rank() for words in corpus.words]
-    batches, processors = _read_gold(context, gold, recorded)
+def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> None:
+    """Count the words of the gold text with those of the corpus, and say what both share."""
     in_corpus = context.option("gold.in_corpus")
-    for batch, processor, words in zip(batches, processors, corpus.words, strict=True):
-        counts = np.bincount(batch.words, minlength=len(processor.words))
-        present = np.flatnonzero(counts)
-        words.add([processor.words[word] for word in present.tolist()], counts[present] * int(in_corpus))
-    overlap = _overlap(corpus, batches, processors)
-    corpus.notes |= {"gold_pairs": len(batches[0].text), "gold_pairs_in_corpus": overlap}
+    gold.count(corpus.words, in_corpus=in_corpus)
+    overlap = gold.overlap(np.concatenate([summary.hashes for summary in corpus.summaries]))
+    corpus.notes |= {"gold_pairs": len(gold), "gold_pairs_in_corpus": overlap}
     if overlap:
+        twice = ", and are counted twice (gold.in_corpus=false mends that)" if in_corpus else ""
         context.warn(
-            f"{overlap} of {len(batches[0].text)} gold pairs are in the corpus as well: "
-            "an evaluation on them says nothing of unseen text"
+            f"{overlap} of {len(gold)} gold pairs are in the corpus too: they are no unseen text{twice}"
         )
-    ranked = [words.rank() for words in corpus.words]
-    write_gold(context.folder, batches, processors, [vocabulary for vocabulary, _ in ranked])
-    return ranked
-
-
-def _read_gold(
-    context: StageContext, gold: dict[str, Any], recorded: list[dict[str, str]]
-) -> tuple[list[Batch], list[BatchProcessor]]:
-    """Take the gold text as it is: its tokens are what stands between spaces."""
-    paths = [context.inputs["download"] / path for path in gold["files"]]
-    texts: tuple[list[str], list[str]] = ([], [])
-    for row in open_bitext("files", paths, encoding="utf-8"):
-        if row.problem:
-            raise InputError(f"{paths[0]}:{row.number + 1}: {row.detail}; mend this pair in both gold files")
-        texts[0].append(row.source)
-        texts[1].append(row.target)
-    if not texts[0]:
-        raise InputError(f"{paths[0]}: the gold text is empty; give its sentences or leave gold.files out")
-    processors = [
-        BatchProcessor(TextProcessor.from_settings(settings | {"tokenizer": "spaces"}))
-        for settings in recorded
-    ]
-    return [processor.process(side) for processor, side in zip(processors, texts, strict=True)], processors
-
-
-def _overlap(corpus: _Corpus, batches: list[Batch], processors: list[BatchProcessor]) -> int:
-    """Return how many gold pairs are pairs of the corpus."""
-    spans = [np.stack([batch.offsets[:-1], batch.offsets[1:]], axis=1) for batch in batches]
-    parts = Parts(np.arange(len(spans[0])), (spans[0], spans[1]))
-    hashes = hash_pairs(
-        [processor.words for processor in processors], [batch.words for batch in batches], parts
-    )
-    known = np.concatenate([summary.hashes for summary in corpus.summaries])
-    filled = (parts.sizes()[0] > 0) & (parts.sizes()[1] > 0)
-    return int(np.isin(hashes[filled], known).sum())
 
 
 def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import numpy as np
 
-from align.corpus import Corpus, Sentences
-from align.text.batch import Batch, BatchProcessor
 from align.vocabulary import Vocabulary
 from pipeline.preprocess_shard import SIDES, Summary, shard_files
 
@@ -130,21 +128,3 @@ def write_corpus(
             growing.close()
     lines.close()
     used.close()
-
-
-def write_gold(
-    folder: Path,
-    batches: Sequence[Batch],
-    processors: Sequence[BatchProcessor],
-    vocabularies: Sequence[Vocabulary],
-) -> None:
-    """Write ``gold/`` and the gold text, one row a gold pair."""
-    sides = []
-    for side, batch, processor, vocabulary in zip(SIDES, batches, processors, vocabularies, strict=True):
-        index = np.fromiter(
-            (vocabulary.index.get(word, -1) for word in processor.words), np.int32, len(processor.words)
-        )
-        sides.append(Sentences(index[batch.words], batch.offsets.astype(np.int64), batch.parents))
-        with open(folder / f"gold.{side}.txt", "w", encoding="utf-8", newline="\n") as out:
-            out.writelines(f"{line}\n" for line in batch.text)
-    Corpus(sides[0], sides[1]).save(folder / "gold")

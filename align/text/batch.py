@@ -20,8 +20,8 @@ from align.text.normalise import CleanText, clean, count_changes, lookup_key, re
 from align.text.processor import Memory, TextProcessor
 from align.text.profiles import marked_key
 
-# Distinct tokens, and chunks, that are kept from one call to the next.
-_KEPT = 300_000
+# Distinct tokens, and chunks, that are kept from one call to the next: about 100 MB.
+_KEPT = 150_000
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
 

@@ -14,7 +14,7 @@ from align.text.tokenize import Cutter, is_unspaced, rules
 Value = TypeVar("Value")
 
 # Distinct chunks and tokens that are remembered; then the memory starts afresh.
-_REMEMBERED = 200_000
+_REMEMBERED = 150_000
 
 
 class Tokens(NamedTuple):

@@ -1,0 +1,94 @@
+"""The gold text in preprocessing: taken as it is, its words counted, its overlap with the corpus known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from align.bitext import open_bitext
+from align.corpus import Corpus, Sentences
+from align.errors import InputError
+from align.text.batch import Batch, BatchProcessor
+from align.text.processor import TextProcessor
+from align.vocabulary import Vocabulary
+from pipeline.preprocess_counts import hash_pairs
+from pipeline.preprocess_parts import Parts
+from pipeline.preprocess_shard import SIDES
+from pipeline.preprocess_write import WordCounts
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The gold text of both sides, one row a pair."""
+
+    batches: tuple[Batch, Batch]
+    processors: tuple[BatchProcessor, BatchProcessor]
+
+    def __len__(self) -> int:
+        return len(self.batches[0].text)
+
+    @classmethod
+    def read(cls, paths: Sequence[Path], settings: Sequence[Mapping[str, str]]) -> Gold:
+        """Read tokenized text: its tokens are what stands between spaces.
+
+        Parameters
+        ----------
+        paths : two of Path
+            Source and target.
+        settings : two of mapping
+            Of the corpus's text processors; their tokenizers are not used.
+
+        Raises
+        ------
+        InputError
+            If a line cannot be read, the line counts differ or there are none.
+        """
+        texts: tuple[list[str], list[str]] = ([], [])
+        for row in open_bitext("files", paths):
+            if row.problem:
+                where = f"{paths[0]}:{row.number + 1}"
+                raise InputError(f"{where}: {row.detail}; mend this pair in both gold files")
+            texts[0].append(row.source)
+            texts[1].append(row.target)
+        if not texts[0]:
+            raise InputError(
+                f"{paths[0]}: the gold text is empty; give its sentences or leave gold.files out"
+            )
+        source, target = (
+            BatchProcessor(TextProcessor.from_settings({**each, "tokenizer": "spaces"})) for each in settings
+        )
+        return cls((source.process(texts[0]), target.process(texts[1])), (source, target))
+
+    def count(self, words: Sequence[WordCounts], *, in_corpus: bool) -> None:
+        """Add the words to those of the corpus, with their counts or with 0."""
+        for batch, processor, known in zip(self.batches, self.processors, words, strict=True):
+            counts = np.bincount(batch.words, minlength=len(processor.words))
+            present = np.flatnonzero(counts)
+            known.add([processor.words[word] for word in present.tolist()], counts[present] * int(in_corpus))
+
+    def overlap(self, hashes: np.ndarray) -> int:
+        """Return how many pairs have one of the hashes, those of the corpus (uint64)."""
+        source, target = (np.stack([batch.offsets[:-1], batch.offsets[1:]], axis=1) for batch in self.batches)
+        parts = Parts(np.arange(len(self)), (source, target))
+        own = hash_pairs(
+            [processor.words for processor in self.processors], [batch.words for batch in self.batches], parts
+        )
+        filled = np.minimum(*parts.sizes()) > 0
+        return int(np.isin(own[filled], hashes).sum())
+
+    def write(self, folder: Path, vocabularies: Sequence[Vocabulary]) -> None:
+        """Write ``gold/`` and the gold text."""
+        sides = []
+        for side, batch, processor, vocabulary in zip(
+            SIDES, self.batches, self.processors, vocabularies, strict=True
+        ):
+            index = np.fromiter(
+                (vocabulary.index.get(word, -1) for word in processor.words), np.int32, len(processor.words)
+            )
+            sides.append(Sentences(index[batch.words], batch.offsets.astype(np.int64), batch.parents))
+            with open(folder / f"gold.{side}.txt", "w", encoding="utf-8", newline="\n") as out:
+                out.writelines(f"{line}\n" for line in batch.text)
+        Corpus(sides[0], sides[1]).save(folder / "gold")
