@@ -1,0 +1,223 @@
+"""The stage ``align``: a line for a line, parts put together, the same bytes however the work is shared."""
+
+import importlib.util
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+
+from align.aligner import Aligner
+from align.blocklinks import BlockLinks
+from align.corpus import Corpus, Sentences
+from align.errors import InputError
+from pipeline import align as stage
+from pipeline.graph import STAGES
+
+
+def _load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HERE = Path(__file__).parent
+toy = _load("toy", HERE.parent / "align" / "toy.py")
+stages = _load("stages", HERE / "stages.py")
+
+WORDS = [[pair[side] for pair in toy.PAIRS] for side in (0, 1)]
+SENTENCES = [
+    [1, 4, 2, 0],
+    [5, 6],
+    [5, 6, 1, 2, 3, 4],
+    [8, 9],
+    [11, 7, 1, 2, 0],
+    [2],
+    [10, 3, 9, 2, 7, 1, 8, 0],
+]
+# Line 3 has two parts, line 8 three; lines 0, 4 and 9 to 10 were rejected; line 7 has no link.
+LINES = [1, 2, 3, 3, 5, 6, 7, 8, 8, 8]
+COUNT = 11
+
+
+def made(folder, *, order=1):
+    """Write preprocess and train; the target says what the source does, the words in another order."""
+    parts, parents = ([], []), ([], [])
+    texts = [[""] * COUNT, [""] * COUNT]
+    for place, line in enumerate(LINES):
+        source = SENTENCES[place % len(SENTENCES)]
+        target = list(source)[::order] if line != 7 else []
+        if line == 7:
+            source, target = [5], [9]
+        for side, ids in enumerate((source, target)):
+            before = len(texts[side][line].split(" ")) if texts[side][line] else 0
+            parts[side].append(ids)
+            parents[side].append(range(before, before + len(ids)))
+            texts[side][line] = " ".join([*filter(None, [texts[side][line]]), *(WORDS[side][i] for i in ids)])
+    model = toy.toy_model()
+    corpus = Corpus(*(Sentences.from_lists(*each) for each in zip(parts, parents, strict=True)))
+    stages.write_preprocess(folder / "preprocess", model, corpus, LINES, texts)
+    model.save(folder / "train")
+    return {name: folder / name for name in ("preprocess", "train")}
+
+
+def run(inputs, folder, *, jobs=1, **options):
+    with stages.context_of(STAGES["align"], folder, inputs, jobs=jobs) as context:
+        stage.run(context, **options)
+    return context
+
+
+def lines_of(path):
+    text = path.read_text(encoding="utf-8")
+    assert text.endswith("\n")
+    return text[:-1].split("\n")
+
+
+def files(folder):
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    return made(tmp_path)
+
+
+class TestLines:
+    def test_line_n_for_line_n(self, inputs, tmp_path):
+        run(inputs, tmp_path / "out")
+        links = lines_of(tmp_path / "out" / "links.txt")
+        assert len(links) == COUNT
+        for line, found in enumerate(links):
+            sizes = [
+                sum(len(SENTENCES[place % 7]) for place, own in enumerate(LINES) if own == line != 7)
+                for _ in (0, 1)
+            ]
+            assert found == " ".join(f"{j}-{j}" for j in range(sizes[0])), line
+
+    def test_texts_are_those_of_preprocess(self, inputs, tmp_path):
+        run(inputs, tmp_path / "out")
+        for side in ("source", "target"):
+            assert os.path.samefile(tmp_path / "out" / f"{side}.txt", inputs["preprocess"] / f"{side}.txt")
+
+    def test_sentence_scores(self, inputs, tmp_path):
+        run(inputs, tmp_path / "out")
+        scores = lines_of(tmp_path / "out" / "scores.txt")
+        assert len(scores) == COUNT
+        for line, score in enumerate(scores):
+            if line in LINES:
+                assert (0.5 < float(score) <= 1) if line != 7 else float(score) == 0
+            else:
+                assert score == ""
+
+    def test_the_table(self, inputs, tmp_path):
+        run(inputs, tmp_path / "out")
+        table = pq.read_table(tmp_path / "out" / "links.parquet")
+        assert table.schema.names == ["line", "source", "target", "score", "confidence"]
+        rows = table.to_pylist()
+        flat = [
+            (number, *map(int, link.split("-")))
+            for number, line in enumerate(lines_of(tmp_path / "out" / "links.txt"), 1)
+            for link in line.split(" ")
+            if link
+        ]
+        assert [(row["line"], row["source"], row["target"]) for row in rows] == flat
+        assert all(0 <= row["confidence"] <= 1 for row in rows)
+        aligner = Aligner.load(inputs["train"])
+        texts = [
+            lines_of(inputs["preprocess"] / f"{side}.txt")[1].split(" ") for side in ("source", "target")
+        ]
+        expected = [link["score"] for link in aligner.explain(*texts)["links"]]
+        assert [row["score"] for row in rows if row["line"] == 2] == pytest.approx(expected, rel=1e-6)
+
+    def test_parts_of_a_line_are_put_together(self, inputs, tmp_path):
+        """Links of a second part count from the beginning of the line."""
+        run(made(tmp_path / "other", order=-1), tmp_path / "out")
+        first, second = SENTENCES[2], SENTENCES[3]
+        n, m = len(first), len(second)
+        expected = [f"{j}-{n - 1 - j}" for j in range(n)] + [f"{n + j}-{n + m - 1 - j}" for j in range(m)]
+        assert lines_of(tmp_path / "out" / "links.txt")[3].split(" ") == expected
+
+    def test_confidences_in_the_links(self, inputs, tmp_path):
+        run(inputs, tmp_path / "out", confidences=True)
+        line = lines_of(tmp_path / "out" / "links.txt")[2]
+        assert [link.split(":")[0] for link in line.split(" ")] == ["0-0", "1-1"]
+        assert all(0.5 < float(link.split(":")[1]) < 1 for link in line.split(" "))
+
+    def test_bias(self, inputs, tmp_path):
+        counts = []
+        for bias in (-20.0, 0.0, 20.0):
+            context = run(inputs, tmp_path / f"out{bias}", bias=bias)
+            counts.append(context.notes["links"])
+        assert counts[0] == 0 < counts[1] < counts[2]
+
+    def test_notes(self, inputs, tmp_path):
+        notes = run(inputs, tmp_path / "out").notes
+        assert (notes["pairs"], notes["pairs_without_links"]) == (7, 1)
+        assert notes["links"] == sum(len(line.split()) for line in lines_of(tmp_path / "out" / "links.txt"))
+        assert 0 < notes["mean_score"] < 1
+
+
+class TestSharing:
+    def test_the_same_bytes_for_any_block_and_any_number_of_jobs(self, inputs, tmp_path):
+        run(inputs, tmp_path / "whole")
+        expected = files(tmp_path / "whole")
+        assert set(expected) == {"links.txt", "scores.txt", "links.parquet", "source.txt", "target.txt"}
+        for block, jobs in ((1, 1), (3, 1), (2, 2)):
+            folder = tmp_path / f"{block}-{jobs}"
+            run(inputs, folder, block=block, jobs=jobs)
+            assert files(folder) == expected, (block, jobs)
+
+    def test_row_groups_do_not_depend_on_blocks(self, inputs, tmp_path, monkeypatch):
+        monkeypatch.setattr(stage, "_ROWS_AT_A_TIME", 7)
+        for block in (1, 100):
+            run(inputs, tmp_path / str(block), block=block)
+        assert files(tmp_path / "1") == files(tmp_path / "100")
+        table = pq.ParquetFile(tmp_path / "1" / "links.parquet")
+        assert [table.metadata.row_group(i).num_rows for i in range(3)] == [7, 7, 7]
+
+    def test_blocks_end_where_lines_end(self, inputs):
+        for block in (1, 2, 3, 100):
+            tasks = list(stage._tasks(inputs["preprocess"], inputs["train"], block, 0.0, False))
+            assert [task.start for task in tasks[1:]] == [task.stop for task in tasks[:-1]]
+            assert [task.first for task in tasks[1:]] == [task.last for task in tasks[:-1]]
+            assert (tasks[0].first, tasks[-1].last, tasks[-1].stop) == (0, COUNT, len(LINES))
+            for task in tasks:
+                assert set(LINES[task.start : task.stop]) <= set(range(task.first, task.last))
+
+
+class TestOddCorpora:
+    @pytest.mark.parametrize("count", [0, 3])
+    def test_nothing_to_align(self, tmp_path, count):
+        model = toy.toy_model()
+        empty = Corpus(Sentences.from_lists([]), Sentences.from_lists([]))
+        stages.write_preprocess(tmp_path / "preprocess", model, empty, [], [[""] * count] * 2)
+        model.save(tmp_path / "train")
+        context = run({name: tmp_path / name for name in ("preprocess", "train")}, tmp_path / "out")
+        assert (tmp_path / "out" / "links.txt").read_bytes() == b"\n" * count
+        assert (tmp_path / "out" / "scores.txt").read_bytes() == b"\n" * count
+        assert pq.read_table(tmp_path / "out" / "links.parquet").num_rows == 0
+        assert context.notes["mean_score"] is None
+        json.dumps(context.notes)
+
+    def test_a_link_outside_its_pair_stops_the_stage(self, inputs, tmp_path, monkeypatch):
+        def stray(self, corpus, **options):
+            links = BlockLinks.build(*np.zeros((3, 1), np.int64), *np.ones((2, 1)), np.full(len(corpus), 2))
+            return BlockLinks(links.offsets, links.source + 40, *list(vars(links).values())[2:])
+
+        monkeypatch.setattr(Aligner, "align_block", stray)
+        with pytest.raises(AssertionError, match="a link outside its pair in line 2"):
+            run(inputs, tmp_path / "out")
+
+    @pytest.mark.parametrize(
+        ("options", "message"),
+        [
+            ({"block": 0}, "align.block: 0 is less than 1; give for example 1000"),
+            ({"bias": float("nan")}, "align.bias: nan is not finite; give a number"),
+        ],
+    )
+    def test_options_out_of_range(self, inputs, tmp_path, options, message):
+        with pytest.raises(InputError, match=message):
+            run(inputs, tmp_path / "out", **options)

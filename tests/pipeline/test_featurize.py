@@ -1,0 +1,127 @@
+"""The stage ``featurize``: the features of the labelled pairs, in their order, whoever computes them."""
+
+import importlib.util
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from align.corpus import Corpus, Sentences
+from align.errors import InputError
+from align.features import DEFAULT_GROUPS, GROUPS, compute
+from pipeline import featurize
+from pipeline.graph import STAGES
+
+
+def _load(name, path):
+    spec = importlib.util.spec_from_file_location(name, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+HERE = Path(__file__).parent
+toy = _load("toy", HERE.parent / "align" / "toy.py")
+stages = _load("stages", HERE / "stages.py")
+
+
+def sentences(seed, count=20):
+    generator = np.random.default_rng(seed)
+    return Sentences.from_lists(
+        [generator.integers(0, len(toy.PAIRS), length) for length in generator.integers(1, 7, count)]
+    )
+
+
+CORPUS, GOLD = Corpus(sentences(0), sentences(1)), Corpus(sentences(2, 5), sentences(3, 5))
+
+
+def made(folder, kind, pairs):
+    model = toy.toy_model()
+    inputs = {name: folder / name for name in ("preprocess", "embed", "lexicon", "label")}
+    stages.write_preprocess(inputs["preprocess"], model, CORPUS, range(20), [[""] * 20] * 2)
+    GOLD.save(inputs["preprocess"] / "gold")
+    model.resources.lexicon.save(inputs["lexicon"])
+    inputs["embed"].mkdir()
+    for side in ("source", "target"):
+        np.save(inputs["embed"] / f"{side}.vectors.npy", getattr(model.resources, f"{side}_vectors"))
+    inputs["label"].mkdir()
+    np.save(inputs["label"] / "kind.npy", np.array(kind, dtype=np.uint8))
+    np.save(inputs["label"] / "pairs.npy", np.array(pairs, dtype=np.int64))
+    return inputs
+
+
+def run(inputs, folder, *, jobs=1, **options):
+    with stages.context_of(STAGES["featurize"], folder, inputs, jobs=jobs) as context:
+        featurize.run(context, **options)
+    return context
+
+
+KIND, PAIRS = [0, 0, 1, 1, 0], [3, 17, 4, 0, 5]
+
+
+@pytest.fixture
+def inputs(tmp_path):
+    return made(tmp_path, KIND, PAIRS)
+
+
+def test_features_of_the_labelled_pairs_in_their_order(inputs, tmp_path):
+    context = run(inputs, tmp_path / "out")
+    edges = featurize.load_edges(tmp_path / "out")
+    resources = featurize.load_resources(*(inputs[name] for name in ("preprocess", "embed", "lexicon")))
+    for place, (kind, pair) in enumerate(zip(KIND, PAIRS, strict=True)):
+        expected = compute((CORPUS, GOLD)[kind].block(pair, pair + 1), resources)
+        found = edges.block(place, place + 1)
+        assert np.array_equal(found.features, expected.features)
+        assert found.names == expected.names
+    assert context.notes == {
+        "pairs": 5,
+        "edges": len(edges.features),
+        "features": len(edges.names),
+        "groups": list(DEFAULT_GROUPS),
+    }
+
+
+def test_the_same_bytes_however_the_work_is_shared(inputs, tmp_path, monkeypatch):
+    run(inputs, tmp_path / "whole")
+    monkeypatch.setattr(featurize, "_PAIRS_A_BLOCK", 2)
+    run(inputs, tmp_path / "serial")
+    run(inputs, tmp_path / "shared", jobs=2)
+    names = ("features.npy", "shapes.npy", "names.json")
+    expected, *others = (
+        [(tmp_path / d / "edges" / name).read_bytes() for name in names]
+        for d in ("whole", "serial", "shared")
+    )
+    assert others == [expected, expected]
+
+
+def test_chosen_groups(inputs, tmp_path):
+    run(inputs, tmp_path / "out", groups="position,product")
+    names = featurize.load_edges(tmp_path / "out").names
+    assert names[:2] == ("bias", "product_0")
+    assert len(names) == 1 + toy.DIMENSIONS + 7
+
+
+def test_an_unknown_group(inputs, tmp_path):
+    with pytest.raises(InputError, match=f"'cosinus' is no feature group; valid: {', '.join(GROUPS)}"):
+        run(inputs, tmp_path / "out", groups="cosinus")
+
+
+def test_no_labelled_pairs(tmp_path):
+    run(made(tmp_path, [], []), tmp_path / "out")
+    edges = featurize.load_edges(tmp_path / "out")
+    assert (len(edges), edges.features.shape[0]) == (0, 0)
+
+
+def test_gold_alone(tmp_path):
+    run(made(tmp_path, [1, 1], [2, 1]), tmp_path / "out")
+    assert featurize.load_edges(tmp_path / "out").shapes.tolist() == [
+        [GOLD.source.lengths()[pair], GOLD.target.lengths()[pair]] for pair in (2, 1)
+    ]
+
+
+def test_the_table_of_groups_is_shown():
+    text = STAGES["featurize"].describe()
+    for name, group in GROUPS.items():
+        assert f"{name} " in text
+        assert group.meaning in text
+    assert "(off by default) the two word vectors side by side" in text
