@@ -1,0 +1,174 @@
+"""The vectors of the ``embed`` stage before they share a space: read from files, or trained on the corpus."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align import embedding
+from align.corpus import Corpus
+from align.errors import InputError
+from align.fasttext_model import is_model, read_model
+from align.mapping import has_vector
+from align.vectors import Vectors, coverage, read_vec
+from align.vocabulary import Vocabulary
+from pipeline.stage import StageContext
+
+SIDES = ("source", "target")
+
+MOST_EPOCHS = 20
+
+# Where training goes through fewer words than this in an epoch, words that come once count too, and a
+# frequent word is not left out as often.
+SMALL = 400_000
+
+
+@dataclass(frozen=True)
+class Words:
+    """The two vocabularies, the bitext they were counted in, and its languages' codes."""
+
+    vocabularies: tuple[Vocabulary, Vocabulary]
+    corpus: Corpus
+    languages: tuple[str, str]
+
+    @property
+    def sizes(self) -> tuple[int, int]:
+        """Words of each side."""
+        return len(self.vocabularies[0]), len(self.vocabularies[1])
+
+
+def read_words(context: StageContext) -> Words:
+    """Read what the preprocess stage left: of the corpus, the pairs that statistics may be made of."""
+    folder = context.inputs["preprocess"]
+    source, target = (Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES)
+    corpus = Corpus.load(folder / "corpus")
+    used = np.load(folder / "in_statistics.npy", allow_pickle=False)
+    if not used.all():
+        corpus = corpus.take(np.flatnonzero(used))
+    if context.option("gold.in_corpus") and (folder / "gold").is_dir():
+        corpus = Corpus.join([corpus, Corpus.load(folder / "gold")])
+    return Words((source, target), corpus, (context.option("corpus.source"), context.option("corpus.target")))
+
+
+def read_given(
+    context: StageContext, words: Words, files: dict[str, str | None]
+) -> tuple[list[np.ndarray], dict[str, Any]]:
+    """Read the given vectors of both sides; both must have the same number of dimensions."""
+    for side in SIDES:
+        if files[side] is None:
+            raise InputError(
+                f"vectors.{side}: missing, but embed.vectors is given; "
+                "set vectors.source and vectors.target, or embed.vectors to auto"
+            )
+    paths = [Path(str(files[side])) for side in SIDES]
+    read = [
+        _read(context, path, vocabulary) for path, vocabulary in zip(paths, words.vocabularies, strict=True)
+    ]
+    dims = [each.report.dim for each in read]
+    if dims[0] != dims[1]:
+        raise InputError(
+            f"{paths[0]} has {dims[0]} dimensions but {paths[1]} has {dims[1]}; "
+            "give vectors of the same number of dimensions"
+        )
+    return [each.matrix for each in read], {
+        side: asdict(each.report) for side, each in zip(SIDES, read, strict=True)
+    }
+
+
+def train_on_corpus(
+    context: StageContext, words: Words, *, dim: int, epochs: int, effort: int, window: int
+) -> tuple[list[np.ndarray], dict[str, Any]]:
+    """Train vectors on the merged bitext, on one thread, so that ``--jobs`` changes nothing.
+
+    The options are those of the stage.
+    """
+    corpus = _sample(words.corpus, effort, context.seed)
+    names = [vocabulary.words for vocabulary in words.vocabularies]
+    text = context.scratch / "merged.txt"
+    tokens = embedding.write_merged(text, corpus, names, seed=context.seed)
+    epochs = epochs or min(MOST_EPOCHS, max(1, round(effort / max(tokens, 1))))
+    small = tokens < SMALL
+    settings: dict[str, Any] = {
+        "dim": dim,
+        "epochs": epochs,
+        "window": window,
+        "sampling": 1e-3 if small else 1e-4,
+        "min_count": 1 if small else 2,
+        "buckets": 50_000 if small else 200_000,
+    }
+    context.say(f"training vectors: {len(corpus)} pairs, {tokens} words, {epochs} epochs, one thread")
+    vectors = embedding.train(text, names, verbose=sys.stderr.isatty(), **settings)
+    text.unlink()
+    return list(vectors), settings | {"pairs": len(corpus), "tokens": tokens}
+
+
+def cover(
+    context: StageContext,
+    words: Words,
+    raw: list[np.ndarray],
+    files: tuple[str | None, str | None] | None,
+    max_missing: float,
+) -> dict[str, Any]:
+    """Tell what share of each language has vectors, and stop where it is too small."""
+    facts = {}
+    for number, (side, language) in enumerate(zip(SIDES, words.languages, strict=True)):
+        vocabulary = words.vocabularies[number]
+        told = coverage(has_vector(raw[number]), vocabulary)
+        facts[side] = asdict(told)
+        missing = " ".join(told.missing) or "none"
+        context.say(
+            f"{language}: {_percent(told.types)} of {len(vocabulary)} words, {_percent(told.tokens)} of the "
+            f"text have vectors; the most frequent without: {missing}"
+        )
+        if files is not None and told.tokens is not None and 1.0 - told.tokens > max_missing:
+            raise InputError(
+                f"{files[number]}: only {_percent(told.tokens)} of the {language} text has vectors (the most "
+                f"frequent words without: {missing}); check that vectors.{side} is of {language}, "
+                "or raise embed.max_missing"
+            )
+    return facts
+
+
+def _read(context: StageContext, path: Path, vocabulary: Vocabulary) -> Vectors:
+    """Read one file, text or model, and say what was odd in it."""
+    if is_model(path):
+        context.say(f"{path}: reading the model")
+        vectors = read_model(path, vocabulary.words)
+    else:
+
+        def track(lines: Iterable[bytes], total: int | None) -> Iterable[bytes]:
+            return context.progress(lines, total=total, unit="rows")
+
+        vectors = read_vec(path, vocabulary.words, track=track)
+    report = vectors.report
+    odd = {**report.bad, "duplicate": report.duplicates, "zero": report.zero}
+    told = ", ".join(f"{count} {reason}" for reason, count in odd.items() if count) or "none"
+    megabytes = round(vectors.matrix.nbytes / 1e6)
+    context.say(
+        f"{path}: {report.rows} rows of {report.dim} numbers, "
+        f"{'no first line with counts' if report.header is None else 'counts in the first line'}; "
+        f"kept {int(vectors.found.sum())} ({megabytes} MB); rows passed over: {told}"
+    )
+    return vectors
+
+
+def _sample(corpus: Corpus, effort: int, seed: int) -> Corpus:
+    """Return so many random pairs that one epoch stays within `effort` words."""
+    sizes = corpus.source.lengths() + corpus.target.lengths()
+    if sizes.sum() <= effort:
+        return corpus
+    order = np.random.default_rng([seed, 1]).permutation(len(corpus))
+    kept = order[np.cumsum(sizes[order]) <= effort]
+    return corpus.take(np.sort(kept if len(kept) else order[:1]))
+
+
+def _percent(share: float | None) -> str:
+    if share is None:
+        return "n/a"
+    # 99.97 % is not all: never round up to 100.
+    return f"{int(share * 1000) / 10:.1f} %"
