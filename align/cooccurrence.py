@@ -19,9 +19,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
-from numba import njit
 
 from align.corpus import Corpus, Sentences
+from align.kernels import kernel
 
 # Bytes that one cell takes while the tables are estimated: target id, Dice, and two probabilities.
 BYTES_PER_CELL = 16
@@ -105,13 +105,15 @@ class Cooccurrence:
         """Pairs of words that occur together."""
         return int(self.rows[-1])
 
-    @property
-    def memory(self) -> int:
-        """Bytes that estimating the tables takes at its peak, this index included."""
+    def memory(self, known_cells: int = 0) -> int:
+        """Return the bytes that estimating takes at its peak, this index included, with a prior's cells."""
         index = 12 * len(self.target.words) + 8 * len(self.source.sentences) + 8 * len(self.target.offsets)
         words = 64 * (len(self.source_counts) + len(self.target_counts))
         threads = self.jobs * 24 * len(self.target_counts)
-        return index + words + threads + BYTES_PER_CELL * self.cells
+        cells = self.cells + known_cells
+        # with a prior: its tables, the cells of the two apart, and the counts known of each cell
+        grown = 16 * known_cells + 16 * cells if known_cells else 0
+        return index + words + threads + BYTES_PER_CELL * cells + grown
 
     def share(self, work: Callable[[int, int], None]) -> None:
         """Call ``work(first, last)`` for every range of source words, on the threads."""
@@ -259,7 +261,7 @@ def joint_counts(together: Cooccurrence) -> tuple[np.ndarray, np.ndarray]:
     return targets, joint
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_bags(
     ids: np.ndarray,
     starts: np.ndarray,
@@ -286,7 +288,7 @@ def _fill_bags(
         offsets[i + 1] = end
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_postings(
     words: np.ndarray,
     times: np.ndarray,
@@ -304,7 +306,7 @@ def _fill_postings(
             places[word] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _count_cells(
     first: int,
     last: int,
@@ -329,7 +331,7 @@ def _count_cells(
         sizes[s] = size
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_cells(
     first: int,
     last: int,

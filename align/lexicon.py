@@ -315,23 +315,20 @@ def _add_prior(
     rows: np.ndarray, targets: np.ndarray, joint: np.ndarray, prior: Lexicon, weight: float
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray, model1.Counts]:
     """Return the cells of corpus and prior together, their joint counts, and the prior's counts."""
-    n_target = len(prior.target_counts)
-    sources = prior.sources()
-    own = np.repeat(np.arange(len(rows) - 1), np.diff(rows)) * n_target + targets
-    other = sources.astype(np.int64) * n_target + prior.targets
-    cells = np.union1d(own, other)
-    place, prior_place = np.searchsorted(cells, own), np.searchsorted(cells, other)
-
-    def spread(values: np.ndarray, where: np.ndarray) -> np.ndarray:
-        result = np.zeros(len(cells), dtype=np.float32)
-        result[where] = values
-        return result
-
-    all_rows = np.zeros(len(rows), dtype=np.int64)
-    np.cumsum(np.bincount(cells // max(n_target, 1), minlength=len(rows) - 1), out=all_rows[1:])
-    known = model1.Counts(
-        spread(weight * prior.forward * prior.source_counts[sources], prior_place),
-        spread(weight * prior.reverse * prior.target_counts[prior.targets], prior_place),
+    known = (
+        prior.offsets,
+        prior.targets,
+        prior.dice,
+        prior.forward,
+        prior.reverse,
+        prior.source_counts,
+        prior.target_counts,
     )
-    both = spread(joint, place) + spread(weight * prior.joint(), prior_place)
-    return all_rows, (cells % max(n_target, 1)).astype(np.int32), both, known
+    all_rows = np.zeros(len(rows), dtype=np.int64)
+    lexicon_kernels.count_united(rows, targets, prior.offsets, prior.targets, all_rows)
+    all_targets = np.empty(all_rows[-1], dtype=np.int32)
+    all_joint, forward, reverse = (np.zeros(all_rows[-1], dtype=np.float32) for _ in range(3))
+    lexicon_kernels.unite(
+        (rows, targets, joint), known, float(weight), all_rows, (all_targets, all_joint, forward, reverse)
+    )
+    return all_rows, all_targets, all_joint, model1.Counts(forward, reverse)

@@ -10,10 +10,11 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
+
+from align.kernels import kernel
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def add_denominators(
     first: int,
     last: int,
@@ -43,7 +44,7 @@ def add_denominators(
                 den[entry] += a * row[np.uint64(words[entry])]
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def count_null(
     words: np.ndarray, repeats: np.ndarray, den: np.ndarray, null: np.ndarray, counts: np.ndarray
 ) -> float:
@@ -58,7 +59,7 @@ def count_null(
     return total
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def expect_rows(
     first: int,
     last: int,
@@ -108,7 +109,7 @@ def expect_rows(
         )
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _write_row(
     begin: np.uint64,
     end: np.uint64,
@@ -139,7 +140,7 @@ def _write_row(
         forward[cell] = _smoothed(np.float64(forward[cell]), smoothing) * factor
 
 
-@njit(cache=True, nogil=True, error_model="numpy")
+@kernel(error_model="numpy")
 def _smoothed(count: float, smoothing: float) -> float:
     """Return exp(psi(count + smoothing)), the count itself without smoothing."""
     if smoothing == 0:
@@ -155,14 +156,14 @@ def _smoothed(count: float, smoothing: float) -> float:
     return x * math.exp(-down - 0.5 / x - series)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def count_columns(targets: np.ndarray, sizes: np.ndarray) -> None:
     """Add up the cells of each target word."""
     for t in targets:
         sizes[t] += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def sum_columns(targets: np.ndarray, values: np.ndarray, totals: np.ndarray) -> None:
     """Fill ``totals`` (Vt,) with the sum of the values of each target word's cells."""
     totals[:] = 0.0
@@ -170,7 +171,7 @@ def sum_columns(targets: np.ndarray, values: np.ndarray, totals: np.ndarray) -> 
         totals[targets[cell]] += values[cell]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def invert_totals(totals: np.ndarray, sizes: np.ndarray, smoothing: float) -> None:
     """Turn the sums of columns into the factors that make counts probabilities."""
     for t in range(len(totals)):
@@ -178,14 +179,14 @@ def invert_totals(totals: np.ndarray, sizes: np.ndarray, smoothing: float) -> No
             totals[t] = 1 / _smoothed(totals[t] + smoothing * (sizes[t] - 1), smoothing)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scale_columns(targets: np.ndarray, values: np.ndarray, scale: np.ndarray) -> None:
     """Multiply every value by the factor of its target word."""
     for cell in range(len(targets)):
         values[cell] *= scale[targets[cell]]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def divide_rows(rows: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
     """Divide each row by the sum of its counts + 1."""
     for s in range(len(rows) - 1):
@@ -196,7 +197,64 @@ def divide_rows(rows: np.ndarray, values: np.ndarray, counts: np.ndarray) -> Non
             values[cell] /= total
 
 
-@njit(cache=True, nogil=True)
+@kernel
+def count_united(
+    rows: np.ndarray,
+    targets: np.ndarray,
+    known_rows: np.ndarray,
+    known_targets: np.ndarray,
+    all_rows: np.ndarray,
+) -> None:
+    """Fill ``all_rows`` (Vs + 1,) for a table with the cells of two; rows are ascending in both."""
+    for s in range(len(rows) - 1):
+        one, other, size = rows[s], known_rows[s], 0
+        while one < rows[s + 1] or other < known_rows[s + 1]:
+            first = one < rows[s + 1] and (other >= known_rows[s + 1] or targets[one] <= known_targets[other])
+            second = other < known_rows[s + 1] and (
+                one >= rows[s + 1] or known_targets[other] <= targets[one]
+            )
+            one += first
+            other += second
+            size += 1
+        all_rows[s + 1] = all_rows[s] + size
+
+
+@kernel
+def unite(
+    table: tuple[np.ndarray, ...],
+    known: tuple[np.ndarray, ...],
+    weight: float,
+    all_rows: np.ndarray,
+    united: tuple[np.ndarray, ...],
+) -> None:
+    """Write the cells of a table and of known ones with their joint counts, and the known expected counts.
+
+    ``united`` is (targets, joint, forward counts, reverse counts), the last three all zero before.
+    """
+    rows, targets, joint = table
+    known_rows, known_targets, dice, forward, reverse, source_counts, target_counts = known
+    all_targets, all_joint, forward_counts, reverse_counts = united
+    for s in range(len(rows) - 1):
+        one, other = rows[s], known_rows[s]
+        for cell in range(all_rows[s], all_rows[s + 1]):
+            first = one < rows[s + 1] and (other >= known_rows[s + 1] or targets[one] <= known_targets[other])
+            second = other < known_rows[s + 1] and (
+                one >= rows[s + 1] or known_targets[other] <= targets[one]
+            )
+            if first:
+                all_targets[cell] = targets[one]
+                all_joint[cell] += joint[one]
+                one += 1
+            if second:
+                t = known_targets[other]
+                all_targets[cell] = t
+                all_joint[cell] += weight * dice[other] * (source_counts[s] + target_counts[t]) / 2
+                forward_counts[cell] = weight * forward[other] * source_counts[s]
+                reverse_counts[cell] = weight * reverse[other] * target_counts[t]
+                other += 1
+
+
+@kernel
 def joint_to_dice(
     rows: np.ndarray,
     targets: np.ndarray,
@@ -210,7 +268,7 @@ def joint_to_dice(
             joint[cell] *= 2 / (source_counts[s] + target_counts[targets[cell]])
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def move_together(
     rows: np.ndarray,
     targets: np.ndarray,
@@ -235,7 +293,7 @@ def move_together(
     return kept
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def find_cells(
     source_ids: np.ndarray,
     source_offsets: np.ndarray,

@@ -67,10 +67,13 @@ def run(
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     known = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
-    together, used, all_pairs = _index(context, pairs, [len(words) for words in vocabularies])
+    sizes = len(vocabularies[0]), len(vocabularies[1])
+    known_cells = known.cells if known else 0
+    together, used, all_pairs = _index(context, pairs, sizes, known_cells)
+    memory = together.memory(known_cells)
     context.say(
         f"statistics of {used} of {all_pairs} pairs, {together.cells} word pairs, "
-        f"about {show_size(together.memory)} of memory"
+        f"about {show_size(memory)} of memory"
     )
     likelihoods: list[tuple[float, float]] = []
     rounds = iter(context.progress(range(iterations), total=iterations, unit="rounds"))
@@ -81,7 +84,7 @@ def run(
 
     lexicon = estimate(
         together,
-        *(len(words) for words in vocabularies),
+        *sizes,
         iterations=iterations,
         smoothing=smoothing,
         min_probability=min_probability,
@@ -96,7 +99,7 @@ def run(
         ("pairs_of_corpus", all_pairs),
         ("word_pairs_counted", together.cells),
         ("word_pairs_kept", lexicon.cells),
-        ("memory_predicted", together.memory),
+        ("memory_predicted", memory),
         ("log_likelihoods", likelihoods),
     ):
         context.note(key, value)
@@ -130,7 +133,9 @@ def _check(pairs: int, iterations: int, smoothing: float, min_probability: float
             raise InputError(f"lexicon.{name}: {value} is out of range; give {range_told}")
 
 
-def _index(context: StageContext, pairs: int, sizes: list[int]) -> tuple[Cooccurrence, int, int]:
+def _index(
+    context: StageContext, pairs: int, sizes: tuple[int, int], known_cells: int
+) -> tuple[Cooccurrence, int, int]:
     """Index the pairs wanted, or as many of them as fit the memory; return how many of how many, too."""
     folder = context.inputs["preprocess"]
     parts = [Corpus.load(folder / "corpus")]
@@ -148,14 +153,15 @@ def _index(context: StageContext, pairs: int, sizes: list[int]) -> tuple[Cooccur
         used[: len(parts[0])] = False
         used[order[:fitting]] = True
         together = cooccurrence.index(parts, *sizes, used=used, jobs=context.jobs)
-        if together.memory <= context.memory:
+        memory = together.memory(known_cells)
+        if memory <= context.memory:
             break
         if fitting == 0:
             raise WorkError(
-                f"lexicon: the tables take {show_size(together.memory)} of {show_size(context.memory)}; "
+                f"lexicon: the tables take {show_size(memory)} of {show_size(context.memory)}; "
                 "give a larger --memory"
             )
-        fitting = int(0.95 * fitting * (context.memory / together.memory) ** (1 / _GROWTH))
+        fitting = int(0.95 * fitting * (context.memory / memory) ** (1 / _GROWTH))
     if fitting < wanted:
         context.warn(
             f"statistics of {fitting} of {wanted} pairs: more do not fit {show_size(context.memory)}; "

@@ -108,8 +108,9 @@ def test_an_empty_bitext_and_empty_vocabularies_have_no_cells():
 def test_the_memory_told_is_that_of_the_arrays():
     together = index([bitext(1)], 12, 15)
     arrays = [*vars(together.source).values(), *vars(together.target).values()]
-    assert together.memory >= 16 * together.cells + sum(array.nbytes for array in arrays)
-    assert index([bitext(1, pairs=400)], 12, 15).memory > together.memory
+    assert together.memory() >= 16 * together.cells + sum(array.nbytes for array in arrays)
+    assert index([bitext(1, pairs=400)], 12, 15).memory() > together.memory()
+    assert together.memory(10) > together.memory() + 160
 
 
 def test_runs_of_words_cover_all_and_are_of_about_equal_work():

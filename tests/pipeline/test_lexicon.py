@@ -1,0 +1,220 @@
+"""The stage lexicon: what it counts, what fits the memory, and a model's tables as a start."""
+
+import json
+from dataclasses import fields, replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from align.corpus import Corpus, Sentences
+from align.errors import InputError, WorkError
+from align.lexicon import Lexicon, estimate
+from align.vocabulary import Vocabulary
+from pipeline import lexicon
+from pipeline.config import Config
+from pipeline.engine import Serial
+from pipeline.progress import Reporter
+from pipeline.stage import Stage, StageContext
+
+WORDS = 30
+
+
+def bitext(seed, pairs):
+    """Pairs in which word i of one side translates word i of the other."""
+    generator = np.random.default_rng(seed)
+    lines = [generator.choice(WORDS, generator.integers(2, 8), replace=False).tolist() for _ in range(pairs)]
+    return Corpus(Sentences.from_lists(lines), Sentences.from_lists([line[::-1] for line in lines]))
+
+
+def write_text(folder, *, words=WORDS, languages=("en", "fr"), name="text.json"):
+    folder.mkdir(parents=True, exist_ok=True)
+    text = {side: {"language": code} for side, code in zip(lexicon.SIDES, languages, strict=True)}
+    described = text if name == "text.json" else {"text": text}
+    (folder / name).write_text(json.dumps(described), encoding="utf-8")
+    for side, letter in zip(lexicon.SIDES, "st", strict=True):
+        vocabulary = Vocabulary([f"{letter}{word}" for word in range(words)], np.full(words, 3))
+        vocabulary.save(folder / f"{side}.vocabulary.tsv")
+
+
+@pytest.fixture
+def preprocess(tmp_path):
+    folder = tmp_path / "preprocess"
+    write_text(folder)
+    bitext(0, 60).save(folder / "corpus")
+    bitext(1, 5).save(folder / "gold")
+    np.save(folder / "in_statistics.npy", np.arange(60) % 6 > 0)
+    return folder
+
+
+@pytest.fixture
+def context(preprocess, tmp_path):
+    values = {"gold": {"in_corpus": True}, "lexicon": {"prior": None}}
+    folder = tmp_path / "out"
+    folder.mkdir()
+    return StageContext(
+        folder=folder,
+        inputs={"preprocess": preprocess},
+        seed=0,
+        jobs=1,
+        memory=2**30,
+        scratch=folder,
+        workdir=folder,
+        engine=Serial(),
+        reporter=Reporter("tiny"),
+        stage=Stage("lexicon", lexicon.run, uses=("gold.in_corpus",)),
+        config=Config(tmp_path / "tiny.toml", values, frozenset()),
+    )
+
+
+def counted(folder):
+    """The number of source tokens the tables were made from."""
+    return int(Lexicon.load(folder).source_counts.sum())
+
+
+def tokens(preprocess, chosen=None, gold=True):
+    corpus = Corpus.load(preprocess / "corpus")
+    chosen = np.flatnonzero(np.load(preprocess / "in_statistics.npy")) if chosen is None else chosen
+    return len(corpus.take(chosen).source.ids) + gold * len(Corpus.load(preprocess / "gold").source.ids)
+
+
+def assert_equal(one, other):
+    for field in fields(Lexicon):
+        np.testing.assert_array_equal(getattr(one, field.name), getattr(other, field.name))
+
+
+def test_it_counts_the_pairs_in_statistics_and_the_gold_text(context, preprocess, capsys):
+    lexicon.run(context)
+    corpus = Corpus.load(preprocess / "corpus").take(np.flatnonzero(np.arange(60) % 6 > 0))
+    expected = estimate(Corpus.join([corpus, Corpus.load(preprocess / "gold")]), WORDS, WORDS)
+    assert_equal(Lexicon.load(context.folder), expected)
+    assert counted(context.folder) == tokens(preprocess)
+    assert context.notes["pairs"] == context.notes["pairs_of_corpus"] == 55
+    assert context.notes["word_pairs_kept"] == expected.cells
+    assert len(context.notes["log_likelihoods"]) == 5
+    said = capsys.readouterr().err
+    assert "statistics of 55 of 55 pairs" in said
+    assert "of memory" in said
+
+
+def test_the_gold_text_can_be_left_out_or_missing(context, preprocess, tmp_path):
+    context.config.values["gold"]["in_corpus"] = False
+    lexicon.run(context)
+    assert counted(context.folder) == tokens(preprocess, gold=False)
+    context.config.values["gold"]["in_corpus"] = True
+    (preprocess / "gold").rename(tmp_path / "elsewhere")
+    lexicon.run(context)
+    assert context.notes["pairs"] == 50
+
+
+def test_a_sample_is_seeded_and_always_has_the_gold_text(context, preprocess):
+    lexicon.run(context, pairs=10)
+    first = Lexicon.load(context.folder)
+    assert context.notes["pairs"] == 15
+    assert context.notes["pairs_of_corpus"] == 55
+    gold = np.bincount(Corpus.load(preprocess / "gold").source.ids, minlength=WORDS)
+    assert (first.source_counts >= gold).all()
+    lexicon.run(context, pairs=10)
+    assert_equal(first, Lexicon.load(context.folder))
+    lexicon.run(replace(context, seed=1), pairs=10)
+    assert not np.array_equal(first.source_counts, Lexicon.load(context.folder).source_counts)
+    lexicon.run(context, pairs=5000)
+    assert context.notes["pairs"] == 55
+
+
+def test_threads_change_nothing(context):
+    lexicon.run(context)
+    first = Lexicon.load(context.folder)
+    lexicon.run(replace(context, jobs=3))
+    assert_equal(first, Lexicon.load(context.folder))
+
+
+def test_what_does_not_fit_the_memory_is_left_out_and_told(context, preprocess, capsys):
+    lexicon.run(context)
+    needed = context.notes["memory_predicted"]
+    small = replace(context, memory=int(0.8 * needed), notes={})
+    lexicon.run(small)
+    assert small.notes["memory_predicted"] <= 0.8 * needed
+    assert 5 < small.notes["pairs"] < 55
+    (warning,) = small.notes["warnings"]
+    assert "of 50 pairs: more do not fit" in warning
+    assert "give a larger --memory to use all" in capsys.readouterr().err
+    with pytest.raises(WorkError, match=r"lexicon: the tables take .* of 1 KB; give a larger --memory"):
+        lexicon.run(replace(context, memory=1024))
+
+
+def test_no_text_at_all_is_refused(context, preprocess):
+    np.save(preprocess / "in_statistics.npy", np.zeros(60, dtype=bool))
+    context.config.values["gold"]["in_corpus"] = False
+    with pytest.raises(InputError, match=r"no pair may be counted; look at the reasons in its rejects\.tsv"):
+        lexicon.run(context)
+
+
+@pytest.mark.parametrize(
+    ("option", "value"),
+    [("pairs", -1), ("iterations", 0), ("smoothing", -0.1), ("min_probability", 1.5), ("prior_weight", 0.0)],
+)
+def test_options_out_of_range_are_refused(context, option, value):
+    with pytest.raises(InputError, match=rf"lexicon\.{option}: {value} is out of range; give "):
+        lexicon.run(context, **{option: value})
+
+
+@pytest.fixture
+def model(tmp_path):
+    """The part of a model folder that a prior is: five words more than the corpus has."""
+    folder = tmp_path / "models" / "old"
+    write_text(folder, words=WORDS + 5, name="model.json")
+    estimate(bitext(7, 300), WORDS + 5, WORDS + 5).save(folder / "lexicon")
+    return folder
+
+
+def test_a_prior_starts_the_tables(context, preprocess, model):
+    lexicon.run(context, pairs=1)
+    alone = Lexicon.load(context.folder)
+    lexicon.run(context, pairs=1, prior=str(model), prior_weight=0.5)
+    grown = Lexicon.load(context.folder)
+    assert len(np.unique(grown.sources())) == WORDS > len(np.unique(alone.sources()))
+    assert len(grown.source_counts) == WORDS
+
+    def right(tables):
+        """Mean probability of the translation of a word."""
+        same = tables.sources() == tables.targets
+        return tables.forward[same].sum() / WORDS
+
+    assert right(grown) > 0.9 > right(alone)
+
+
+def test_a_prior_is_found_beside_the_configuration_and_is_part_of_the_fingerprint(context, model, tmp_path):
+    assert lexicon.local_files(context.config) == []
+    context.config.values["lexicon"]["prior"] = "models/old"
+    files = lexicon.local_files(context.config)
+    assert [path.relative_to(tmp_path) for path in files] == [
+        Path("models/old", name)
+        for name in ("model.json", "source.vocabulary.tsv", "target.vocabulary.tsv", "lexicon")
+    ]
+    assert all(path.exists() for path in files)
+    lexicon.run(context, prior="models/old")
+    context.config.values["lexicon"]["prior"] = "models/none"
+    with pytest.raises(InputError, match=r"models/none: no such model; give a folder with a model\.json"):
+        lexicon.local_files(context.config)
+
+
+def test_priors_that_do_not_fit_are_refused(context, model):
+    write_text(model, words=WORDS + 5, languages=("fr", "en"), name="model.json")
+    with pytest.raises(
+        InputError, match=r"lexicon\.prior: .* is of fr-en, the corpus of en-fr; give a model"
+    ):
+        lexicon.run(context, prior=str(model))
+    write_text(model, words=WORDS, name="model.json")
+    with pytest.raises(
+        InputError, match=r"tables of 35 and 35 words, vocabularies of 30 and 30; get the model"
+    ):
+        lexicon.run(context, prior=str(model))
+    (model / "lexicon").rename(model / "lost")
+    with pytest.raises(InputError, match=r"has no lexicon; give a model with lexical features"):
+        lexicon.run(context, prior=str(model))
+    (model / "model.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(
+        InputError, match=r"model\.json: tells no languages \(KeyError\('text'\)\); give a model"
+    ):
+        lexicon.run(context, prior=str(model))
