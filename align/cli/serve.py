@@ -7,9 +7,7 @@ from __future__ import annotations
 
 import argparse
 import errno
-import json
 from collections.abc import Sequence
-from pathlib import Path
 from typing import Any
 
 from align.aligner import Aligner
@@ -17,13 +15,12 @@ from align.cli.explorer import ADDRESS, MOST_CHARACTERS, make_server
 from align.errors import InputError, LiaisonError, WorkError
 from align.links import Link
 from align.report import Fact, ShownPair, as_json, model_facts, reasons_of, render
-from align.shipped import find_model
 
 # Words of a sentence: the matrix of two such can still be looked at.
 MOST_TOKENS = 200
 
 # So many reasons of a link are sent, the largest first.
-_REASONS = 12
+_REASONS = 8
 
 Text = str | Sequence[str]
 
@@ -39,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     aligner = Aligner.load(args.model)
-    page = explorer_page(aligner, find_model(args.model))
+    page = explorer_page(aligner, args.model)
     try:
         server = make_server(
             args.port, page, lambda source, target: linked(aligner, source, target), debug="debug" in args
@@ -55,18 +52,20 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def explorer_page(aligner: Aligner, folder: Path) -> str:
-    """Return the page for a model that lies in a folder."""
+def explorer_page(aligner: Aligner, name: str) -> str:
+    """Return the page for a model, which is called by the name it was asked for."""
     model = aligner.model
     vocabularies = model.resources.source_vocabulary, model.resources.target_vocabulary
+    corpus = model.provenance.get("corpus")
     return render(
         as_json([]),
-        title=folder.resolve().name,
+        title=name,
         languages=model.languages,
         facts=[
+            *([Fact("Corpus", corpus)] if isinstance(corpus, str) else []),
             Fact("Words known", ", ".join(f"{len(each):,}" for each in vocabularies), "source, target"),
             Fact("Features", f"{len(model.names)}", ", ".join(model.groups)),
-            *model_facts(_training(folder)),
+            *model_facts({**model.options, **model.provenance}),
         ],
         mode="explorer",
         limits={"characters": MOST_CHARACTERS},
@@ -91,15 +90,6 @@ def linked(aligner: Aligner, source: Text, target: Text) -> dict[str, Any]:
         "own", 1, explanation["source"], explanation["target"], links, reasons=reasons_of(explanation)
     )
     return as_json([pair], contributions=_REASONS)
-
-
-def _training(folder: Path) -> dict[str, Any]:
-    """Read how the model was trained, where its folder tells."""
-    try:
-        value = json.loads((folder / "training.json").read_text(encoding="utf-8"))
-    except (OSError, ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}
 
 
 def _port(text: str) -> int:

@@ -20,8 +20,8 @@ def model_facts(training: Mapping[str, Any]) -> list[Fact]:
     Parameters
     ----------
     training : mapping
-        What ``training.json`` of a model folder holds: ``solver``, ``status``, ``gap``, ``primal``,
-        ``passes``. Nothing is trusted to be there, or of the right type.
+        ``solver``, ``status``, ``gap``, ``primal``, ``passes``, as a model's ``training.json`` or its options
+        and provenance have them. Nothing is trusted to be there, or of the right type.
     """
     if not training:
         return []
@@ -39,6 +39,10 @@ def model_facts(training: Mapping[str, Any]) -> list[Fact]:
 
 def _finite(value: Any) -> float | None:
     """Return a number, None for all else."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        return None
+    return number if math.isfinite(number) else None

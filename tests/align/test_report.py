@@ -10,7 +10,18 @@ from html.parser import HTMLParser
 import pytest
 
 from align.links import Link
-from align.report import Fact, Origin, Reason, ShownPair, as_json, policy, reasons_of, render
+from align.report import (
+    Fact,
+    Origin,
+    Reason,
+    ShownPair,
+    as_json,
+    model_facts,
+    percent,
+    policy,
+    reasons_of,
+    render,
+)
 from align.report.page import SCRIPTS
 
 HOSTILE = "</script><script>alert(1)</script><!--<script>\u2028\u2029&lt;'\"{{ 7 * 7 }}"
@@ -226,3 +237,31 @@ class TestPage:
     def test_numbers_that_json_does_not_have_are_refused(self):
         with pytest.raises(ValueError, match="not JSON compliant"):
             render({"names": [], "pairs": [math.nan]}, title="x", languages=("en", "fr"))
+
+
+class TestFacts:
+    def test_a_training_in_one_figure(self):
+        training = {"solver": "bcfw", "status": "pass-limit", "gap": 0.0125, "primal": 2.5, "passes": 50}
+        remark = "pass-limit, duality gap 0.5 % of the primal, 50 passes"
+        assert model_facts(training) == [Fact("Training", "bcfw", remark)]
+
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            {"gap": math.nan},
+            {"gap": "0.5"},
+            {"gap": True},
+            {"gap": 10**400},
+            {"gap": 1, "primal": 0},
+            {"status": 5},
+            {"passes": None},
+        ],
+    )
+    def test_what_is_missing_or_odd_is_left_out(self, odd):
+        assert model_facts({"solver": ["x"], "primal": 1.0, **odd}) == [Fact("Training", "none", "")]
+
+    def test_nothing_known(self):
+        assert model_facts({}) == []
+
+    def test_shares(self):
+        assert [percent(value) for value in (None, 0.0, 0.05678, 1.0)] == ["n/a", "0.0 %", "5.7 %", "100.0 %"]

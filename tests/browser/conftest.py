@@ -1,7 +1,6 @@
 """A real Chromium for the tests of the pages; without one they are skipped."""
 
 import importlib.util
-import json
 import shutil
 import sys
 from pathlib import Path
@@ -76,7 +75,6 @@ def tiny_model(tmp_path_factory):
     weights = np.array([wanted.get(name, 0.0) for name in names])
     text = {side: TextProcessor(code).settings() for side, code in (("source", "en"), ("target", "fr"))}
     folder = tmp_path_factory.mktemp("models") / "<b>tiny"
-    Model(weights, names, groups, resources, text, (1.0, 0.0), {}, {}).save(folder)
-    training = {"solver": "bcfw", "status": "converged", "gap": 0.004, "primal": 0.5, "passes": 7}
-    (folder / "training.json").write_text(json.dumps(training), encoding="utf-8")
+    history = {"corpus": "<i>corpus", "status": "converged", "gap": 0.004, "primal": 0.5, "passes": 7}
+    Model(weights, names, groups, resources, text, (1.0, 0.0), {"solver": "bcfw"}, history).save(folder)
     return folder
