@@ -25,9 +25,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from align.errors import WorkError
+from align.kernels import kernel
 
 # Outcomes of the block kernel other than "all solved": which check the input failed.
 _SOLVED, _MISFIT, _NOT_FINITE = 0, 1, 2
@@ -137,7 +137,7 @@ def lp(theta: np.ndarray) -> np.ndarray:
     return links
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _solve_block(
     theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, links: np.ndarray
 ) -> tuple[int, int]:
@@ -155,7 +155,7 @@ def _solve_block(
     return _SOLVED, -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def scratch(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return working memory (reals, wholes) for :func:`solve_pair`, enough for every pair of ``shapes``."""
     size = 0
@@ -164,7 +164,7 @@ def scratch(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return np.empty((3, size)), np.empty((5, size), dtype=np.int64)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def solve_pair(
     theta: np.ndarray, n: int, m: int, links: np.ndarray, reals: np.ndarray, wholes: np.ndarray
 ) -> None:
@@ -188,7 +188,7 @@ def solve_pair(
             links[edge] = theta[edge] > 0.0  # rounding of the prices may let an edge worth nothing through
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _assign(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.ndarray) -> None:
     """Leave in ``wholes[0]`` the column linked to each row, or -1."""
     waiting = _bid(theta, n, m, reals, wholes)
@@ -196,7 +196,7 @@ def _assign(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.nda
         _augment(theta, n, m, waiting, reals, wholes)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bid(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.ndarray) -> int:
     """Link rows by bidding; returns how many are left waiting in ``wholes[4]``.
 
@@ -242,7 +242,7 @@ def _bid(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.ndarra
     return waits
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _augment(theta: np.ndarray, n: int, m: int, waits: int, reals: np.ndarray, wholes: np.ndarray) -> None:
     """Insert the waiting rows, each by a shortest path (Dijkstra on reduced costs).
 
@@ -304,7 +304,7 @@ def _augment(theta: np.ndarray, n: int, m: int, waits: int, reals: np.ndarray, w
         _move_on(root, end_row, column, column_of, row_of, before)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move_on(
     root: int, row: int, column: int, column_of: np.ndarray, row_of: np.ndarray, before: np.ndarray
 ) -> None:

@@ -16,8 +16,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from align.kernels import kernel
 from align.problem import Problem
 
 # Blocks whose vertices are in memory together during a pass of the oracle.
@@ -82,7 +82,7 @@ def evaluate(problem: Problem, weights: np.ndarray, ells: np.ndarray, lam: float
     return [value(weights[r], float(ells[r]), w_s[r], float(ell_s[r]), lam) for r in range(len(weights))]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def exact_step(
     w: np.ndarray,
     w_from: np.ndarray,

@@ -17,8 +17,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
-from numba import njit
 
+from align.kernels import kernel
 from align.matching import scratch, solve_pair
 
 if TYPE_CHECKING:
@@ -215,7 +215,7 @@ def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -
     return -1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _oracle(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, links: np.ndarray) -> float:
     """Fill ``psi`` (d,) and ``links`` (n_i * m_i,) of pair i, return its loss."""
     shapes = data[2][i : i + 1]
@@ -223,7 +223,7 @@ def _oracle(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, links: np.ndar
     return matching_vertex(data, w, i, psi, (np.empty(len(links)), links, reals, wholes))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _oracles(data: Arrays, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray) -> None:
     """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the pairs ``block`` (b,)."""
     work = workspace(data)
@@ -232,7 +232,7 @@ def _oracles(data: Arrays, weights: np.ndarray, block: np.ndarray, psi: np.ndarr
             loss[r, place] = matching_vertex(data, weights[r], block[place], psi[r, place], work)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def workspace(data: Arrays) -> Arrays:
     """Return working memory (theta, links, reals, wholes) for :func:`matching_vertex` of any pair."""
     shapes = data[2]
@@ -243,7 +243,7 @@ def workspace(data: Arrays) -> Arrays:
     return np.empty(largest), np.empty(largest, dtype=np.bool_), reals, wholes
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def matching_vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Arrays) -> float:
     """Solve the max oracle of pair i: fill ``psi`` (d,), return the loss.
 
@@ -276,7 +276,7 @@ def matching_vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: 
     return loss
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _subtract(
     x: np.ndarray, kind: np.ndarray, links: np.ndarray, costs: np.ndarray, psi: np.ndarray
 ) -> float:
@@ -297,7 +297,7 @@ def _subtract(
     return loss
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _scores(x: np.ndarray, w: np.ndarray, theta: np.ndarray) -> None:
     """Fill ``theta`` with x w; every sum runs over the features in order, four edges side by side."""
     count, d = x.shape

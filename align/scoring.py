@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from align.kernels import kernel
 
 
 def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -28,7 +29,7 @@ def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return scores
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _score(features, weights, scores):  # type: ignore[no-untyped-def]
     d = features.shape[1]
     whole = d - d % 4

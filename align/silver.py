@@ -21,10 +21,10 @@ are right (Jalili Sabet et al. 2020, "SimAlign", tables 2 and 5).
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
 from align.cooccurrence import read_only
 from align.corpus import Corpus
+from align.kernels import kernel
 from align.labels import Labels
 from align.lexicon import Lexicon, edge_values
 
@@ -172,7 +172,7 @@ def _similarity(
     return similarity
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _fill_similarity(
     source_ids: np.ndarray,
     source_offsets: np.ndarray,
@@ -202,7 +202,7 @@ def _fill_similarity(
                 edge += 1
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _link_nearest(
     similarity: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, threshold: float, linked: np.ndarray
 ) -> None:
@@ -222,7 +222,7 @@ def _link_nearest(
                 linked[offsets[i] + keeper[k] * m + k] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _link_mutual(
     similarity: np.ndarray,
     shapes: np.ndarray,
@@ -257,7 +257,7 @@ def _link_mutual(
                 linked[offsets[i] + j * m + k] = True
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _sum_best(
     source_ids: np.ndarray,
     source_offsets: np.ndarray,

@@ -17,10 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features import competition
 from align.features.resources import Resources
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block, Side
@@ -146,7 +146,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _look_up(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -204,7 +204,7 @@ def _look_up(  # type: ignore[no-untyped-def]
                     reverse[edge] = row_reverse[low]
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _lexical(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

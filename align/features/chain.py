@@ -22,10 +22,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features import competition
 from align.features.resources import Resources
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -116,7 +116,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     competition.compete(found.joint, block.shapes, block.offsets, features, column + len(_NAMES))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _run_chain(  # type: ignore[no-untyped-def]
     emission, null, observations, states, jumps, backward_jumps, word, empty, backward, norms
 ):
@@ -179,7 +179,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
             future[s] /= largest
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _chains(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

@@ -7,7 +7,8 @@ competes with, five features are made.
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
+
+from align.kernels import kernel
 
 SUFFIXES = ("row_margin", "column_margin", "row_share", "column_share", "best")
 
@@ -44,7 +45,7 @@ def compete(
     _compete(scores, shapes, offsets, features, column)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-untyped-def]
     widest = 1
     for i in range(len(shapes)):

@@ -10,9 +10,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features.resources import Resources
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -52,7 +52,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     _context(block.shapes, block.offsets, block.chain.joint, features, column)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
     longest = 1

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features import competition
 from align.features.resources import Resources
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -97,7 +97,7 @@ def _fill_pairwise(block: Block, features: np.ndarray, column: int, scale: np.fl
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cosines(  # type: ignore[no-untyped-def]
     shapes, offsets, source, source_starts, source_vectors, target, target_starts, transposed, result
 ):
@@ -128,7 +128,7 @@ def _cosines(  # type: ignore[no-untyped-def]
                 result[start + k] = min(np.float32(1.0), max(np.float32(-1.0), sums[k]))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _missing(  # type: ignore[no-untyped-def]
     shapes, offsets, has_source, source_starts, has_target, target_starts, features, column
 ):
@@ -141,7 +141,7 @@ def _missing(  # type: ignore[no-untyped-def]
                 features[offsets[i] + j * m + k, column] = np.float32(0.0 if both else 1.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _pairwise(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features.resources import Resources
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -58,7 +58,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _frequency(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

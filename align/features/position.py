@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features.resources import Resources
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -43,7 +43,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     _position(block.shapes, block.offsets, features, column)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _position(shapes, offsets, features, column):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
     for i in range(len(shapes)):

@@ -13,10 +13,10 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numba import njit
 
 from align.features.resources import Resources
 from align.features.words import NUMBER, PUNCTUATION, WORD, WordTable
+from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -114,7 +114,7 @@ def _alphabet(source: WordTable, target: WordTable) -> tuple[np.ndarray, np.ndar
     return where[: len(source.folded)], where[len(source.folded) :], len(letters)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _identical(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -150,7 +150,7 @@ def _identical(  # type: ignore[no-untyped-def]
                     same_names[offsets[i] + j * m + k] = name
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _bits(word):  # type: ignore[no-untyped-def]
     """Count the ones of a 64-bit word: sums of pairs, of fours, of bytes, then of all bytes."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -160,7 +160,7 @@ def _bits(word):  # type: ignore[no-untyped-def]
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _spelling(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

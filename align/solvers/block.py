@@ -28,8 +28,8 @@ import time
 from collections.abc import Callable
 
 import numpy as np
-from numba import njit
 
+from align.kernels import kernel
 from align.objective import Value, evaluate, exact_step
 from align.problem import Arrays, MatchingProblem, Problem, matching_vertex, workspace
 from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
@@ -226,7 +226,7 @@ def _fit(state: State, status: str) -> Fit:
     )
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _matching_pass(
     data: Arrays,
     order: np.ndarray,
@@ -248,7 +248,7 @@ def _matching_pass(
     return met
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _step(
     i: int,
     psi: np.ndarray,
@@ -278,7 +278,7 @@ def _step(
     return max(gap, 0.0)
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _cached_passes(
     order: np.ndarray, target: float, stamp: int, lam: float, iterates: Arrays, vertices: Arrays
 ) -> None:
@@ -301,7 +301,7 @@ def _cached_passes(
             return
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, iterates: Arrays) -> None:
     """Move block i by ``gamma`` towards (w_s, ell_s), and the sums over the blocks with it."""
     w, _, ells, w_blocks, ell_blocks = iterates
@@ -314,7 +314,7 @@ def _move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, iterates: Arrays)
     ells[0] += ell_blocks[i] - before
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _remember(
     w_s: np.ndarray,
     ell_s: float,
@@ -342,7 +342,7 @@ def _remember(
     stamps[at] = stamp
 
 
-@njit(cache=True, nogil=True)
+@kernel
 def _best_cached(
     w: np.ndarray, lam: float, w_cache: np.ndarray, ell_cache: np.ndarray, stamps: np.ndarray
 ) -> int:

@@ -1,0 +1,79 @@
+"""Compiled kernels are kept between starts, and never outlive a change of what they call."""
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import align.kernels
+
+CALLEE = "from align.kernels import kernel\n\n@kernel\ndef callee(x):\n    return x + 1\n"
+CALLER = """
+from align.callee import callee
+from align.kernels import kernel
+
+@kernel
+def caller(x):
+    return 10 * callee(x)
+"""
+PROGRAM = "from align.caller import caller; print(caller(1), sum(caller.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def package(tmp_path):
+    folder = tmp_path / "align"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    shutil.copy(align.kernels.__file__, folder / "kernels.py")
+    (folder / "callee.py").write_text(CALLEE, encoding="utf-8")
+    (folder / "caller.py").write_text(CALLER, encoding="utf-8")
+    return folder
+
+
+def run(package, **environment):
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM],
+        cwd=package.parent,
+        env={**os.environ, "NUMBA_CACHE_DIR": "", **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.split()
+
+
+def test_a_change_of_the_callee_reaches_the_caller(package):
+    assert run(package) == ["20", "0"]
+    assert run(package) == ["20", "1"], "the machine code was not kept"
+    (package / "callee.py").write_text(CALLEE.replace("x + 1", "x + 2"), encoding="utf-8")
+    assert run(package) == ["30", "0"]
+    kept = [path.name for path in (package / "__pycache__").glob("kernels-*")]
+    assert len(kept) == 1, "machine code of an earlier version was left"
+
+
+def test_a_package_without_kernels_in_it_is_left_alone(package):
+    run(package)
+    (package / "words.py").write_text("x = 1\n", encoding="utf-8")
+    assert run(package) == ["20", "1"]
+
+
+def test_another_place_can_be_named(package, tmp_path):
+    assert run(package, NUMBA_CACHE_DIR=str(tmp_path / "place")) == ["20", "0"]
+    assert list((tmp_path / "place" / "liaison").glob("kernels-*"))
+    assert run(package, NUMBA_CACHE_DIR=str(tmp_path / "place")) == ["20", "1"]
+
+
+def test_where_nothing_can_be_written_kernels_still_work(package, tmp_path):
+    blocked = tmp_path / "file"
+    blocked.touch()
+    assert run(package, NUMBA_CACHE_DIR=str(blocked)) == ["20", "0"]
+
+
+def test_every_kernel_is_made_by_the_decorator():
+    for path in Path(align.kernels.__file__).parent.rglob("*.py"):
+        if path.name != "kernels.py":
+            text = path.read_text(encoding="utf-8")
+            assert "njit" not in text, f"{path}: use align.kernels.kernel"
