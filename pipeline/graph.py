@@ -47,7 +47,7 @@ STAGES: dict[str, Stage] = {
             needs=("download",),
             uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
         ),
-        Stage("embed", embed.run, needs=("download", "preprocess"), uses=LANGUAGES, seeded=True),
+        Stage("embed", embed.run, needs=("download", "preprocess"), uses=(*LANGUAGES, "gold.in_corpus"), seeded=True),
         Stage(
             "lexicon",
             lexicon.run,
