@@ -12,6 +12,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("align", "pipeline")
+PAGE_PARTS = (".html", ".css", ".js")
 
 # These move, name and start stages but do not touch what a stage computes.
 INFRASTRUCTURE = frozenset(
@@ -45,7 +46,7 @@ def modules_of(module: str, *, root: Path = ROOT) -> dict[str, str]:
         path = _path(name, root)
         if path is None:
             continue
-        found[name], imported = _read(path, name, path.stat().st_mtime_ns)
+        found[name], imported = _read(path, name, _changed(path))
         waiting.extend(imported)
     return dict(sorted(found.items()))
 
@@ -58,9 +59,18 @@ def _path(name: str, root: Path) -> Path | None:
     return None
 
 
+def _changed(path: Path) -> int:
+    """Return when a module, or any file beside a package's ``__init__.py``, was last changed."""
+    beside = path.parent.iterdir() if path.name == "__init__.py" else [path]
+    return max(each.stat().st_mtime_ns for each in beside if each.is_file())
+
+
 @lru_cache(maxsize=1024)
-def _read(path: Path, name: str, _changed: int) -> tuple[str, tuple[str, ...]]:
-    """Hash one module and list what it imports; cached until the file changes."""
+def _read(path: Path, name: str, _stamp: int) -> tuple[str, tuple[str, ...]]:
+    """Hash one module and list what it imports; cached until the file changes.
+
+    A package counts with the page parts (styles, scripts, templates) that lie beside its ``__init__.py``.
+    """
     tree = ast.parse(path.read_bytes())
     package = name if path.name == "__init__.py" else name.rpartition(".")[0]
     imported = tuple(sorted(_imports(tree, package)))
@@ -68,8 +78,14 @@ def _read(path: Path, name: str, _changed: int) -> tuple[str, tuple[str, ...]]:
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_docstring(body[0]):
             body[0] = ast.Expr(ast.Constant(""))
+    found = hashlib.sha256()
+    if path.name == "__init__.py":
+        for part in sorted(path.parent.iterdir()):
+            if part.suffix in PAGE_PARTS:
+                found.update(part.name.encode() + b"\0" + part.read_bytes())
     # unparsed rather than dumped: the text of a tree is the same from one Python version to the next
-    return hashlib.sha256(ast.unparse(tree).encode()).hexdigest()[:16], imported
+    found.update(ast.unparse(tree).encode())
+    return found.hexdigest()[:16], imported
 
 
 def _is_docstring(statement: ast.stmt) -> bool:

@@ -69,6 +69,18 @@ def test_relative_imports_are_followed(project):
     assert "align.other" in modules_of("pipeline.stage_one", root=project)
 
 
+def test_page_parts_count_with_their_package(project):
+    package = project / "align" / "page"
+    package.mkdir()
+    (package / "__init__.py").write_text("x = 1", encoding="utf-8")
+    (package / "style.css").write_text("p {}", encoding="utf-8")
+    change(project, "align/deep.py", "def g", "from align.page import x\ndef g")
+    before = modules_of("pipeline.stage_one", root=project)
+    change(project, "align/page/style.css", "p", "b")
+    after = modules_of("pipeline.stage_one", root=project)
+    assert {name for name in after if after[name] != before[name]} == {"align.page"}
+
+
 def test_every_stage_knows_its_method():
     expected = {
         "lexicon": "align.lexicon",

@@ -1,0 +1,181 @@
+"""The whole pipeline on the embedded sample: run, skipped, killed anywhere, the same bytes with any jobs."""
+
+import hashlib
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from pipeline.graph import STAGES
+
+ROOT = Path(__file__).resolve().parent.parent
+
+# Small, so that the pipeline can be run many times; every stage has something to do.
+FAST = ("embed.dim=10", "embed.epochs=1", "train.passes=5", "inspect.pairs=20")
+
+# Seconds and dates are in these: they differ from run to run.
+NOT_COMPARED = re.compile(
+    r"(^|/)(manifest\.json|training\.json|history\.csv|curve\.png|log\.txt|hashes\.json|lock)$"
+)
+
+
+def command(workdir, *arguments, fast=True):
+    settings = [word for each in (FAST if fast else ()) for word in ("--set", each)]
+    return [sys.executable, str(ROOT / "run_pipeline.py"), "--workdir", str(workdir), *settings, *arguments]
+
+
+def run(workdir, *arguments, status=0, fast=True, **environment):
+    done = subprocess.run(
+        command(workdir, *arguments, fast=fast),
+        capture_output=True,
+        encoding="utf-8",
+        env={**os.environ, **environment},
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == status, done.stderr
+    return done
+
+
+def digests(workdir, corpus="sample"):
+    """Return the hash of every result that ``latest/`` points at."""
+    found = {}
+    latest = workdir / corpus / "latest"
+    for stage in sorted(os.listdir(latest)):
+        for path in sorted((latest / stage).rglob("*")):
+            name = f"{stage}/{path.relative_to(latest / stage)}"
+            if path.is_file() and not NOT_COMPARED.search(name):
+                found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    return found
+
+
+@pytest.fixture(scope="module")
+def done(tmp_path_factory):
+    """A work folder where everything is done, the run's output, and its results."""
+    workdir = tmp_path_factory.mktemp("done")
+    ran = run(workdir, "--jobs", "1")
+    return workdir, ran, digests(workdir)
+
+
+def test_every_stage_leaves_its_results(done):
+    workdir, ran, found = done
+    assert {name.split("/")[0] for name in found} == set(STAGES)
+    latest = workdir / "sample" / "latest"
+    lines = (latest / "align" / "links.txt").read_text(encoding="utf-8").split("\n")[:-1]
+    assert len(lines) == 710
+    source = (latest / "align" / "source.txt").read_text(encoding="utf-8").split("\n")
+    target = (latest / "align" / "target.txt").read_text(encoding="utf-8").split("\n")
+    for line, left, right in zip(lines, source, target, strict=False):
+        for link in line.split():
+            j, k = map(int, link.split("-"))
+            assert 0 <= j < len(left.split(" "))
+            assert 0 <= k < len(right.split(" "))
+    assert sum(map(len, lines)) > 710
+    pattern = r"AER 0\.\d{4} P 0\.\d{4} R 0\.\d{4} F1 0\.\d{4} pairs 140 links \d+ sure \d+ possible \d+"
+    assert re.fullmatch(pattern, ran.stdout.strip().split("\n")[-1])
+    assert (latest / "inspect" / "report.html").stat().st_size > 10_000
+
+
+def test_a_second_run_skips_everything_and_tells_the_result_again(done):
+    workdir, ran, _ = done
+    again = run(workdir)
+    assert len(re.findall(r"skipped, done", again.stderr)) == len(STAGES)
+    assert again.stdout == ran.stdout
+
+
+def test_listing_and_dry_run_touch_nothing(done, tmp_path):
+    workdir, _, _ = done
+    before = sorted(workdir.rglob("*"))
+    assert run(workdir, "--list").stdout.count(" done ") == len(STAGES)
+    changed = run(workdir, "--dry-run", "--set", "train.lam=0.5").stdout
+    assert "train.lam was 0.01, is 0.5" in changed
+    assert changed.count("  run ") + changed.count(" run  ") >= 1
+    assert re.search(r"label +skip", changed)
+    assert re.search(r"align +run +train changed", changed) or re.search(r"align +run .*train changed", changed)
+    assert sorted(workdir.rglob("*")) == before
+    run(tmp_path / "new", "--dry-run")
+    assert not (tmp_path / "new").exists()
+
+
+@pytest.mark.slow
+def test_jobs_do_not_change_a_byte(done, tmp_path):
+    run(tmp_path, "--jobs", "2")
+    assert digests(tmp_path) == done[2]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("stage", STAGES)
+def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, stage):
+    """Let the run come to the stage, kill it at a random moment of it, and run again."""
+    workdir, _, expected = done
+    copy = tmp_path / "work"
+    shutil.copytree(workdir, copy, symlinks=True)
+    later = list(STAGES)[list(STAGES).index(stage) :]
+    for name in later:
+        shutil.rmtree(copy / "sample" / name)
+        (copy / "sample" / "latest" / name).unlink()
+    process = subprocess.Popen(command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    deadline = time.monotonic() + 60
+    folder = copy / "sample" / stage
+    while not folder.exists() and process.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    time.sleep(random.uniform(0, 0.3))
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    run(copy, "--jobs", "1")
+    assert digests(copy) == expected
+    assert not list(copy.rglob("*.partial"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        (["--stage", "trian"], "error: --stage trian: no such stage; valid: download"),
+        (["--set", "train.lamb=1"], "error: --set train.lamb: [train] has no key 'lamb'"),
+        (["--config", "none.toml"], "error: none.toml: no such configuration file"),
+        (["--jobs", "0"], "error: --jobs 0: less than one process"),
+        (["--memory", "lots"], "error: --memory lots: no size"),
+        (["--set", "featurize.groups=cosine,magic"], "magic"),
+        (["--set", "train.solver=newton"], "newton"),
+        (["--set", "train.lam=-1"], "train.lam"),
+        (["--set", "corpus.files=a.en,b.fr"], "a.en"),
+        (["--unknown"], "unrecognized arguments: --unknown"),
+    ],
+)
+def test_wrong_usage_is_one_line_and_status_2(done, tmp_path, arguments, told):
+    workdir = tmp_path / "work"
+    if arguments[1:] and arguments[1].startswith(("featurize", "train.s", "train.lam=")):
+        workdir = done[0]
+    failed = run(workdir, *arguments, status=2)
+    assert told in failed.stderr
+    assert "Traceback" not in failed.stderr
+    errors = [line for line in failed.stderr.split("\n") if "error:" in line]
+    assert len(errors) == 1
+
+
+def test_several_corpora_and_one_that_fails(done, tmp_path):
+    workdir, _, _ = done
+    broken = tmp_path / "broken.toml"
+    broken.write_text(
+        '[corpus]\nname = "broken"\nsource = "en"\ntarget = "fr"\nfiles = ["no.en", "no.fr"]\n', encoding="utf-8"
+    )
+    sample = ROOT / "data" / "sample" / "sample.toml"
+    ran = run(workdir, "--config", str(broken), "--config", str(sample), status=2)
+    table = ran.stdout.strip().split("\n")[-2:]
+    assert re.match(r"broken +failed .*no\.en", table[0])
+    assert re.match(r"sample +done +[\d.]+ +0 +AER 0\.", table[1])
+
+
+def test_an_ascii_locale_changes_nothing(done, tmp_path):
+    ran = run(tmp_path, "--jobs", "1", "--stage", "preprocess", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    assert ran.returncode == 0
+    expected = {name: value for name, value in done[2].items() if name.startswith("preprocess/")}
+    assert {n: v for n, v in digests(tmp_path).items() if n.startswith("preprocess/")} == expected
