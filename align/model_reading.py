@@ -195,6 +195,8 @@ def read_vectors(path: Path, shape: tuple[int, int]) -> np.ndarray:
         raise InputError(f"{path}: missing; {REMEDY}") from None
     except (ValueError, EOFError, OSError) as error:
         raise InputError(f"{path}: no array can be read ({error}); {REMEDY}") from None
+    if isinstance(vectors, np.memmap):
+        vectors = np.asarray(vectors)  # still on disk, but each slice of it costs a tenth
     if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != shape:
         found = f"{getattr(vectors, 'dtype', 'no array')} {getattr(vectors, 'shape', '')}"
         raise InputError(f"{path}: {found}, not float32 {shape}; {REMEDY}")

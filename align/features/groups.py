@@ -146,14 +146,13 @@ def compute(
     shapes = np.stack(lengths, axis=1).astype(np.int32)
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
+    columns = np.cumsum([1, *(len(GROUPS[group].names(resources)) for group in groups)]).tolist()
     for start, stop in spans(offsets, _EDGES_AT_A_TIME):
         block = Block(corpus.block(start, stop), resources, extra_source, extra_target)
         rows = features[offsets[start] : offsets[stop]]
         rows[:, 0] = 1.0
-        column = 1
-        for group in groups:
+        for group, column in zip(groups, columns, strict=False):
             GROUPS[group].fill(block, rows, column)
-            column += len(GROUPS[group].names(resources))
     return Edges(shapes, offsets, features, names)
 
 
