@@ -1,0 +1,158 @@
+"""Every command of the README is run, in a folder that looks like a checkout; none is left out silently."""
+
+import os
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tarfile
+import urllib.request
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+FAST = ["--set", "embed.dim=10", "--set", "embed.epochs=1", "--jobs", "1"]
+
+# Installing and the tests themselves are what runs this: .ci/run does both from nothing.
+BY_CI = ("pip install", "python -m pytest")
+
+
+def commands():
+    found = []
+    for line in re.findall(r"^    ((?:python|pip) .*)$", README, re.M):
+        found += [part.strip() for part in line.split("&&")]
+    return found
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```", README, re.M | re.S)
+
+
+@pytest.fixture(scope="module")
+def checkout(tmp_path_factory):
+    """A folder with what the README's commands find in a checkout, and the files they name."""
+    folder = tmp_path_factory.mktemp("checkout")
+    shutil.copy(ROOT / "run_pipeline.py", folder)
+    shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("work"))
+    (folder / "pairs.tsv").write_text("The train is late.\tLe train est en retard.\n", encoding="utf-8")
+    for name, text in {"gold.align": "0-0 1p1\n", "forward.txt": "0-0 1-1\n", "reverse.txt": "0-0\n"}.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    sample = folder / "data" / "sample"
+    for side in ("en", "fr"):
+        lines = (sample / f"sample.{side}").read_text(encoding="utf-8").split("\n")[:60]
+        (folder / f"text.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8")
+        (folder / f"gold.{side}").write_text(
+            (sample / f"gold.{side}").read_text(encoding="utf-8"), encoding="utf-8"
+        )
+    configuration = re.search(r"^    \[corpus\]\n(?:^    .*\n|^\n)*", README, re.M).group()
+    (folder / "my.toml").write_text(re.sub(r"^    ", "", configuration, flags=re.M), encoding="utf-8")
+    with tarfile.open(folder / "fr-en.tgz", "w:gz") as archive:
+        for side in ("en", "fr"):
+            archive.add(folder / f"text.{side}", f"europarl-v7.fr-en.{side}")
+    return folder
+
+
+def run(checkout, command, *more, status=0):
+    words = shlex.split(command)
+    assert words[0] == "python"
+    done = subprocess.run(
+        [sys.executable, *words[1:], *more],
+        cwd=checkout,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        encoding="utf-8",
+        timeout=280,
+        check=False,
+    )
+    assert done.returncode == status, f"{command}\n{done.stderr}"
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def sample(checkout):
+    """The checkout, after the first command of the README."""
+    run(checkout, "python run_pipeline.py", *FAST)
+    return checkout
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [each for each in commands() if not each.startswith(BY_CI)])
+def test_a_command_works_as_written(sample, command):
+    more = []
+    if "run_pipeline.py" in command:
+        more = [*FAST]
+    if "my.toml" in command:
+        shutil.copy(sample / "data" / "sample" / "gold.align", sample / "gold.align")
+    if "europarl" in command:
+        more += ["--set", f"corpus.url={sample / 'fr-en.tgz'}"]
+    if " score " in command:
+        (sample / "links.txt").write_text("0-0\n", encoding="utf-8")
+        (sample / "gold.align").write_text("0-0 1p1\n", encoding="utf-8")
+    if " serve " in command:
+        check_serve(sample, command)
+        return
+    output = run(sample, command, *more)
+    if command == "python run_pipeline.py" or "my.toml" in command:
+        assert output.startswith(("AER 0.", "map "))
+        assert re.search(r"^AER 0\.\d{4} P ", output, re.M)
+    if "--scores" in command:
+        links = (sample / "links.txt").read_text(encoding="utf-8")
+        assert re.fullmatch(r"(\d+-\d+:[01](\.\d+)? ?)+\n", links)
+    if " explain " in command:
+        assert "train" in output
+    if " combine " in command:
+        assert output == "0-0 1-1\n"
+    if " convert " in command:
+        assert (sample / "links.wpt").exists()
+
+
+def check_serve(sample, command):
+    words = [*shlex.split(command)[1:], "--port", "0"]
+    process = subprocess.Popen(
+        [sys.executable, *words],
+        cwd=sample,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        encoding="utf-8",
+    )
+    try:
+        address = process.stdout.readline().strip()
+        assert re.fullmatch(r"http://127\.0\.0\.1:\d+/", address)
+        with urllib.request.urlopen(address, timeout=60) as page:
+            assert b"<html" in page.read()
+    finally:
+        process.kill()
+        process.communicate()
+
+
+@pytest.mark.slow
+def test_the_python_example_works(sample):
+    (program,) = blocks("python")
+    program = program.replace("aligner.align(", "print(aligner.align(", 1).replace(
+        'retard.")\n', 'retard."))\n', 1
+    )
+    (sample / "example.py").write_text(program, encoding="utf-8")
+    assert run(sample, "python example.py").startswith("[(0, 0)")
+
+
+def test_files_the_readme_names_exist():
+    for name in re.findall(r"\]\(([\w./-]+)\)", README):
+        assert (ROOT / name).exists(), name
+    for name in re.findall(r"`(data/[\w./-]+\.toml)`", README):
+        assert (ROOT / name).exists(), name
+
+
+def test_the_two_commands_of_the_start_are_what_ci_runs():
+    assert "pip install -e . && python run_pipeline.py" in README
+    assert 'pip install -e ".[test]" && python -m pytest' in README
+    ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
+    for command in (
+        "pip install --quiet --disable-pip-version-check -e .",
+        "python run_pipeline.py",
+        "python -m pytest",
+    ):
+        assert command in ci
