@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
@@ -88,6 +89,20 @@ def _read(path: Path, name: str, _stamp: int) -> tuple[str, tuple[str, ...]]:
     return found.hexdigest()[:16], imported
 
 
+def _that_run(tree: ast.AST) -> Iterator[ast.AST]:
+    """Yield the nodes of a tree without those of its lazy and its type checker's imports."""
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef) and node.name == "__getattr__":
+            continue
+        if isinstance(node, ast.If) and ast.unparse(node.test).endswith("TYPE_CHECKING"):
+            waiting.extend(node.orelse)
+            continue
+        yield node
+        waiting.extend(ast.iter_child_nodes(node))
+
+
 def _is_docstring(statement: ast.stmt) -> bool:
     return (
         isinstance(statement, ast.Expr)
@@ -97,9 +112,14 @@ def _is_docstring(statement: ast.stmt) -> bool:
 
 
 def _imports(tree: ast.AST, package: str) -> set[str]:
-    """Name every module the tree imports, and every name that might be one."""
+    """Name every module the tree imports, and every name that might be one.
+
+    What stands in a module's ``__getattr__`` is imported for those who ask for a name, and what stands under
+    ``if TYPE_CHECKING`` never: neither counts for all who import the module. A stage must therefore import a
+    lazy name from the module that has it.
+    """
     names: set[str] = set()
-    for node in ast.walk(tree):
+    for node in _that_run(tree):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -1,5 +1,6 @@
 """A stage is stale when a module it runs changed, and only then."""
 
+import re
 import textwrap
 
 import pytest
@@ -67,6 +68,38 @@ def test_modules_of_others_comments_and_docstrings_do_not_count(project):
 def test_relative_imports_are_followed(project):
     change(project, "align/deep.py", "def g", "from .other import h\ndef g")
     assert "align.other" in modules_of("pipeline.stage_one", root=project)
+
+
+def test_lazy_imports_of_a_package_do_not_count_for_all_who_import_it(project):
+    (project / "align" / "__init__.py").write_text(
+        textwrap.dedent(
+            """
+            from typing import TYPE_CHECKING
+            if TYPE_CHECKING:
+                from align.other import h
+            def __getattr__(name):
+                from align.other import h
+                return h
+            """
+        ),
+        encoding="utf-8",
+    )
+    found = modules_of("pipeline.stage_one", root=project)
+    assert "align" in found
+    assert "align.other" not in found
+
+
+@pytest.mark.parametrize("stage", ["download", "preprocess"])
+def test_a_change_of_the_method_does_not_make_the_text_stale(stage):
+    assert not {"align.aligner", "align.features", "align.lexicon"} & set(modules_of(f"pipeline.{stage}"))
+
+
+def test_nothing_asks_the_package_for_a_lazy_name():
+    for path in [*ROOT.glob("pipeline/*.py"), *ROOT.glob("align/**/*.py")]:
+        # such a module would not know that it depends on the aligner
+        assert not re.search(
+            r"^\s*from align import .*Aligner", path.read_text("utf-8").split('"""', 2)[-1], re.M
+        )
 
 
 def test_page_parts_count_with_their_package(project):
