@@ -73,7 +73,7 @@ class TestLinks:
         reasons = err.split("\n")
         assert reasons[0].startswith("rows:2: byte 0xff at offset 0")
         assert reasons[1] == "rows:3: the source side is empty; the line is left empty"
-        assert reasons[2] == "rows:4: the source and the target side is empty; the line is left empty"
+        assert reasons[2] == "rows:4: both sides are empty; the line is left empty"
         assert len(reasons) == 4
 
     def test_a_wrong_format_is_said_at_once(self, run):

@@ -115,7 +115,8 @@ def _tokens(aligner: Aligner, row: Row, name: str, kind: str) -> tuple[Tokens, T
         return None
     missing = [side for side, tokens in zip(("source", "target"), pair, strict=True) if not tokens.surface]
     if missing:
-        say(f"{where}: the {' and the '.join(missing)} side is empty; the line is left empty")
+        what = "both sides are" if len(missing) == 2 else f"the {missing[0]} side is"
+        say(f"{where}: {what} empty; the line is left empty")
         return None
     return pair
 
