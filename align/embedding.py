@@ -27,10 +27,9 @@ MARKS = ("\ue000", "\ue001")
 # Sentence pairs merged at once.
 BLOCK = 10_000
 
-# Characters of n-grams, negative samples for each neighbour, and the first learning rate.
-SHORTEST, LONGEST = 3, 5
+# Characters of n-grams (the marks of language and word ends counted), and negative samples a neighbour.
+SHORTEST, LONGEST = 4, 5
 NEGATIVES = 5
-RATE = 0.1
 
 
 def write_merged(path: Path, corpus: Corpus, words: Sequence[Sequence[str]], *, seed: int) -> int:
@@ -103,6 +102,7 @@ def train(
     dim: int,
     epochs: int,
     window: int,
+    rate: float,
     sampling: float,
     min_count: int,
     buckets: int,
@@ -122,6 +122,8 @@ def train(
         Passes over the text, >= 1.
     window : int
         Words to each side, of both languages, that a word is to foretell, >= 1.
+    rate : float
+        Learning rate at the start, falling to zero; in (0, 1].
     sampling : float
         Words more frequent than this share of the text are left out at random; in (0, 1].
     min_count : int
@@ -151,7 +153,7 @@ def train(
         raise InputError("embed: no words to train vectors on; give a corpus with text in both languages")
     model = fasttext.train_unsupervised(
         str(path), model="skipgram", dim=dim, epoch=epochs, ws=window, t=sampling, minCount=min_count,
-        bucket=buckets, minn=SHORTEST, maxn=LONGEST, neg=NEGATIVES, lr=RATE, thread=1,
+        bucket=buckets, minn=SHORTEST, maxn=LONGEST, neg=NEGATIVES, lr=rate, thread=1,
         label="\ue002", verbose=2 if verbose else 0,
     )  # fmt: skip
     source, target = (

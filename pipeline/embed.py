@@ -29,10 +29,10 @@ def run(
     context: StageContext,
     *,
     vectors: str = "auto",
-    dim: int = 100,
+    dim: int = 64,
     epochs: int = 0,
-    effort: int = 3_000_000,
-    window: int = 5,
+    effort: int = 0,
+    window: int = 0,
     dictionary: str = "auto",
     refine: int = -1,
     centre: bool = True,
@@ -52,9 +52,11 @@ def run(
     epochs : int
         Times the corpus is gone through in training; 0: as many as `effort` allows, at most 20.
     effort : int
-        Words gone through in training, all epochs together. Of a corpus with more words a sample is taken.
+        Words gone through in training, all epochs together; of a corpus with more words a sample is taken.
+        0: 3 million (half a minute), for a greater corpus all of it once, up to 8 million.
     window : int
-        Words to each side, of both languages, that a word learns from in training.
+        Words to each side, of both languages, that a word learns from in training; 0: 10 on little text, 5
+        on much.
     dictionary : str
         Word pairs that the map is learnt from: ``file`` (vectors.dictionary), ``bitext`` (words that are
         each other's best translation by Dice), ``identical`` (words and numerals written alike). ``auto``:
@@ -80,7 +82,7 @@ def run(
     """
     _check_choices(vectors=vectors, dictionary=dictionary)
     _check_ranges(
-        dim=(dim, 1, 1000), epochs=(epochs, 0, 1000), effort=(effort, 1, 10**12), window=(window, 1, 100),
+        dim=(dim, 1, 1000), epochs=(epochs, 0, 1000), effort=(effort, 0, 10**12), window=(window, 0, 100),
         refine=(refine, -1, 100), candidates=(candidates, 1, 10**9), min_gap=(min_gap, 0, 2),
         max_missing=(max_missing, 0, 1),
     )  # fmt: skip

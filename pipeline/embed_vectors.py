@@ -23,9 +23,15 @@ SIDES = ("source", "target")
 
 MOST_EPOCHS = 20
 
-# Where training goes through fewer words than this in an epoch, words that come once count too, and a
-# frequent word is not left out as often.
+# Words gone through in training: about 70,000 a second and core, with 64 dimensions.
+USUAL_EFFORT, MOST_EFFORT = 3_000_000, 8_000_000
+
+# How to train on a text of fewer words than SMALL, and of more: settings by which the nearest word of the
+# other language was most often right, on 500 and on 20,000 pairs. On little text a word must learn from
+# more neighbours, words that come once count too, and frequent words are not left out so often.
 SMALL = 400_000
+ON_LITTLE = {"window": 10, "rate": 0.1, "sampling": 1e-3, "min_count": 1, "buckets": 50_000}
+ON_MUCH = {"window": 5, "rate": 0.2, "sampling": 1e-4, "min_count": 2, "buckets": 200_000}
 
 
 @dataclass(frozen=True)
@@ -87,20 +93,17 @@ def train_on_corpus(
 
     The options are those of the stage.
     """
+    whole = len(words.corpus.source.ids) + len(words.corpus.target.ids)
+    effort = effort or min(max(USUAL_EFFORT, whole), MOST_EFFORT)
     corpus = _sample(words.corpus, effort, context.seed)
     names = [vocabulary.words for vocabulary in words.vocabularies]
     text = context.scratch / "merged.txt"
     tokens = embedding.write_merged(text, corpus, names, seed=context.seed)
     epochs = epochs or min(MOST_EPOCHS, max(1, round(effort / max(tokens, 1))))
-    small = tokens < SMALL
-    settings: dict[str, Any] = {
-        "dim": dim,
-        "epochs": epochs,
-        "window": window,
-        "sampling": 1e-3 if small else 1e-4,
-        "min_count": 1 if small else 2,
-        "buckets": 50_000 if small else 200_000,
-    }
+    settings: dict[str, Any] = {"dim": dim, "epochs": epochs}
+    settings |= ON_LITTLE if tokens < SMALL else ON_MUCH
+    if window:
+        settings["window"] = window
     context.say(f"training vectors: {len(corpus)} pairs, {tokens} words, {epochs} epochs, one thread")
     vectors = embedding.train(text, names, verbose=sys.stderr.isatty(), **settings)
     text.unlink()

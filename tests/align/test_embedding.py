@@ -10,7 +10,7 @@ from align.embedding import MARKS, merge, train, write_merged
 from align.errors import InputError
 
 WORDS = [["the", "cat", "l'eau"], ["le", "chat", "the"]]
-OPTIONS = {"dim": 8, "epochs": 2, "window": 3, "sampling": 1.0, "min_count": 1, "buckets": 100}
+OPTIONS = {"dim": 8, "epochs": 2, "window": 3, "rate": 0.1, "sampling": 1.0, "min_count": 1, "buckets": 100}
 
 
 def corpus(source, target):

@@ -309,6 +309,17 @@ def test_the_effort_sets_the_epochs_and_the_sample(world):
     assert tokens // 5 < training["tokens"] <= tokens // 4
 
 
+def test_the_effort_follows_a_great_corpus_up_to_a_limit(world, monkeypatch):
+    tokens = 2 * len(world.corpus.source.ids)
+    monkeypatch.setattr("pipeline.embed_vectors.USUAL_EFFORT", tokens // 8)
+    for most, least, epochs in ((2 * tokens, tokens, 1), (tokens // 2, tokens // 3, 1)):
+        monkeypatch.setattr("pipeline.embed_vectors.MOST_EFFORT", most)
+        world.run(dim=4)
+        training = world.output()[2]["training"]
+        assert training["epochs"] == epochs
+        assert least <= training["tokens"] <= most
+
+
 def test_a_small_corpus_is_not_gone_through_for_ever(world):
     world.write_corpus(bitext(pairs=20))
     world.run(dim=4)
