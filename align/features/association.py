@@ -146,7 +146,7 @@ def _read_only(array: np.ndarray) -> np.ndarray:
     return view
 
 
-@kernel
+@kernel(error_model="numpy")
 def _look_up(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -204,7 +204,7 @@ def _look_up(  # type: ignore[no-untyped-def]
                     reverse[edge] = row_reverse[low]
 
 
-@kernel
+@kernel(error_model="numpy")
 def _lexical(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

@@ -37,7 +37,7 @@ EMISSION_FLOOR = 1e-7
 UNSEEN_EMISSION = 1e-4
 SAME_NAME_EMISSION = 0.1
 COSINE_EMISSION = 0.5
-COSINE_THRESHOLD = 0.4
+COSINE_THRESHOLD = 0.3
 _LOWEST = -10.0
 
 _NAMES = ("forward_chain", "reverse_chain", "chain", "chain_log")
@@ -116,7 +116,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     competition.compete(found.joint, block.shapes, block.offsets, features, column + len(_NAMES))
 
 
-@kernel
+@kernel(error_model="numpy")
 def _run_chain(  # type: ignore[no-untyped-def]
     emission, null, observations, states, jumps, backward_jumps, word, empty, backward, norms
 ):
@@ -179,7 +179,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
             future[s] /= largest
 
 
-@kernel
+@kernel(error_model="numpy")
 def _chains(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -207,29 +207,29 @@ def _chains(  # type: ignore[no-untyped-def]
     null = np.empty(longest)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        for j in range(n):
-            base = EMISSION_FLOOR + (UNSEEN_EMISSION if source_unseen[source_starts[i] + j] else 0.0)
-            for k in range(m):
-                edge = offsets[i] + j * m + k
-                emission[k, j] = base + forward_table[edge] + extra[edge]
-        for k in range(m):
-            null[k] = null_forward[target_starts[i] + k] + EMISSION_FLOOR
-        if n > 0:
-            _run_chain(emission, null, m, n, jumps, backward_jumps, word, empty, backward, norms)
-        for j in range(n):
-            for k in range(m):
-                forward[offsets[i] + j * m + k] = word[k, j]
-        for k in range(m):
-            base = EMISSION_FLOOR + (UNSEEN_EMISSION if target_unseen[target_starts[i] + k] else 0.0)
-            for j in range(n):
-                edge = offsets[i] + j * m + k
-                emission[j, k] = base + reverse_table[edge] + extra[edge]
-        for j in range(n):
-            null[j] = null_reverse[source_starts[i] + j] + EMISSION_FLOOR
-        if m > 0:
-            _run_chain(emission, null, n, m, jumps, backward_jumps, word, empty, backward, norms)
-        for j in range(n):
-            for k in range(m):
-                edge = offsets[i] + j * m + k
-                reverse[edge] = word[j, k]
-                joint[edge] = np.sqrt(forward[edge] * reverse[edge])
+        if n == 0 or m == 0:
+            continue
+        first = offsets[i]
+        # Both directions through one call: the compiler then makes one copy of the recursions, not two.
+        for direction in range(2):
+            ahead = direction == 0
+            states, times = (n, m) if ahead else (m, n)
+            state_step, time_step = (m, 1) if ahead else (1, m)
+            state_start = source_starts[i] if ahead else target_starts[i]
+            time_start = target_starts[i] if ahead else source_starts[i]
+            table = forward_table if ahead else reverse_table
+            unseen = source_unseen if ahead else target_unseen
+            null_table = null_forward if ahead else null_reverse
+            result = forward if ahead else reverse
+            for t in range(times):
+                null[t] = null_table[time_start + t] + EMISSION_FLOOR
+                for s in range(states):
+                    edge = first + s * state_step + t * time_step
+                    base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen[state_start + s] else 0.0)
+                    emission[t, s] = base + table[edge] + extra[edge]
+            _run_chain(emission, null, times, states, jumps, backward_jumps, word, empty, backward, norms)
+            for s in range(states):
+                for t in range(times):
+                    result[first + s * state_step + t * time_step] = word[t, s]
+        for edge in range(first, offsets[i + 1]):
+            joint[edge] = np.sqrt(forward[edge] * reverse[edge])

@@ -45,7 +45,7 @@ def compete(
     _compete(scores, shapes, offsets, features, column)
 
 
-@kernel
+@kernel(error_model="numpy")
 def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-untyped-def]
     widest = 1
     for i in range(len(shapes)):
@@ -58,9 +58,8 @@ def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-unty
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         start = offsets[i]
-        first[:m] = none
-        second[:m] = none
-        total[:m] = zero
+        for k in range(m):
+            first[k], second[k], total[k] = none, none, zero
         for j in range(n):
             row_first, row_second, row_total = none, none, zero
             for k in range(m):
@@ -80,7 +79,8 @@ def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-unty
                 features[edge, column] = score - rival
                 features[edge, column + 2] = max(score, zero) / row_total if row_total > zero else zero
         if n == 1:
-            second[:m] = zero
+            for k in range(m):
+                second[k] = zero
         for j in range(n):
             for k in range(m):
                 edge = start + j * m + k

@@ -52,7 +52,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     _context(block.shapes, block.offsets, block.chain.joint, features, column)
 
 
-@kernel
+@kernel(error_model="numpy")
 def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
     longest = 1
@@ -62,31 +62,33 @@ def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyp
     best_row = np.empty(longest, dtype=np.int64)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        scores = joint[offsets[i] : offsets[i + 1]].reshape((n, m))
+        first = offsets[i]  # the score of (j, k) is joint[first + j * m + k]
         for k in range(m):
             best_row[k] = -1
             for j in range(n):
-                if best_row[k] < 0 or scores[j, k] > scores[best_row[k], k]:
+                if best_row[k] < 0 or joint[first + j * m + k] > joint[first + best_row[k] * m + k]:
                     best_row[k] = j
         for j in range(n):
             anchors[j] = -1
             best = -1
             for k in range(m):
-                if best < 0 or scores[j, k] > scores[j, best]:
+                if best < 0 or joint[first + j * m + k] > joint[first + j * m + best]:
                     best = k
-            if best >= 0 and best_row[best] == j and scores[j, best] > ANCHOR_THRESHOLD:
+            if best >= 0 and best_row[best] == j and joint[first + j * m + best] > ANCHOR_THRESHOLD:
                 anchors[j] = best
         for j in range(n):
             for k in range(m):
-                out = features[offsets[i] + j * m + k]
-                before = scores[j - 1, k - 1] if j > 0 and k > 0 else zero
-                after = scores[j + 1, k + 1] if j + 1 < n and k + 1 < m else zero
+                edge = first + j * m + k
+                out = features[edge]
+                step = m + 1  # from an edge to the next one on its diagonal
+                before = joint[edge - step] if j > 0 and k > 0 else zero
+                after = joint[edge + step] if j + 1 < n and k + 1 < m else zero
                 total = before + after
                 for x in range(2, WINDOW + 1):
                     if j >= x and k >= x:
-                        total += scores[j - x, k - x]
+                        total += joint[edge - x * step]
                     if j + x < n and k + x < m:
-                        total += scores[j + x, k + x]
+                        total += joint[edge + x * step]
                 out[column] = before
                 out[column + 1] = after
                 out[column + 2] = np.sqrt(before * after)
@@ -94,7 +96,7 @@ def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyp
         left, left_column = -1, -1
         for j in range(n):
             for k in range(m):
-                out = features[offsets[i] + j * m + k]
+                out = features[first + j * m + k]
                 distance = abs((k - left_column) - (j - left))
                 out[column + 4] = np.float32(min(distance, FARTHEST)) / np.float32(FARTHEST)
                 out[column + 5] = one if distance == 0 else zero
@@ -104,7 +106,7 @@ def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyp
         right, right_column = n, m
         for j in range(n - 1, -1, -1):
             for k in range(m):
-                out = features[offsets[i] + j * m + k]
+                out = features[first + j * m + k]
                 distance = abs((right_column - k) - (right - j))
                 out[column + 7] = np.float32(min(distance, FARTHEST)) / np.float32(FARTHEST)
                 out[column + 8] = one if distance == 0 else zero

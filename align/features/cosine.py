@@ -97,7 +97,7 @@ def _fill_pairwise(block: Block, features: np.ndarray, column: int, scale: np.fl
     )
 
 
-@kernel
+@kernel(error_model="numpy")
 def _cosines(  # type: ignore[no-untyped-def]
     shapes, offsets, source, source_starts, source_vectors, target, target_starts, transposed, result
 ):
@@ -117,7 +117,8 @@ def _cosines(  # type: ignore[no-untyped-def]
                 columns[c, k] = transposed[c, word]
         for j in range(n):
             vector = source_vectors[source[source_starts[i] + j]]
-            sums[:m] = np.float32(0.0)
+            for k in range(m):
+                sums[k] = np.float32(0.0)
             for c in range(p):
                 factor = vector[c]
                 row = columns[c]
@@ -128,7 +129,7 @@ def _cosines(  # type: ignore[no-untyped-def]
                 result[start + k] = min(np.float32(1.0), max(np.float32(-1.0), sums[k]))
 
 
-@kernel
+@kernel(error_model="numpy")
 def _missing(  # type: ignore[no-untyped-def]
     shapes, offsets, has_source, source_starts, has_target, target_starts, features, column
 ):
@@ -141,7 +142,7 @@ def _missing(  # type: ignore[no-untyped-def]
                 features[offsets[i] + j * m + k, column] = np.float32(0.0 if both else 1.0)
 
 
-@kernel
+@kernel(error_model="numpy")
 def _pairwise(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

@@ -58,7 +58,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     )
 
 
-@kernel
+@kernel(error_model="numpy")
 def _frequency(  # type: ignore[no-untyped-def]
     shapes,
     offsets,

@@ -43,7 +43,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     _position(block.shapes, block.offsets, features, column)
 
 
-@kernel
+@kernel(error_model="numpy")
 def _position(shapes, offsets, features, column):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
     for i in range(len(shapes)):

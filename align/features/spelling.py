@@ -114,7 +114,7 @@ def _alphabet(source: WordTable, target: WordTable) -> tuple[np.ndarray, np.ndar
     return where[: len(source.folded)], where[len(source.folded) :], len(letters)
 
 
-@kernel
+@kernel(error_model="numpy")
 def _identical(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -150,7 +150,7 @@ def _identical(  # type: ignore[no-untyped-def]
                     same_names[offsets[i] + j * m + k] = name
 
 
-@kernel
+@kernel(error_model="numpy")
 def _bits(word):  # type: ignore[no-untyped-def]
     """Count the ones of a 64-bit word: sums of pairs, of fours, of bytes, then of all bytes."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -160,7 +160,7 @@ def _bits(word):  # type: ignore[no-untyped-def]
     return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
 
 
-@kernel
+@kernel(error_model="numpy")
 def _spelling(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -195,7 +195,8 @@ def _spelling(  # type: ignore[no-untyped-def]
                 long_b = min(target_offsets[t + 1] - b, LONGEST)
                 edge = offsets[i] + j * m + k
                 out = features[edge]
-                out[column : column + 12] = zero
+                for c in range(column, column + 12):
+                    out[c] = zero
                 if kind != other:
                     mixed = kind == PUNCTUATION or other == PUNCTUATION
                     out[column + (3 if mixed else 6)] = one
