@@ -29,6 +29,7 @@ from align.blocklinks import BlockLinks
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
 from align.links import Link, format_pharaoh
+from pipeline.config import Config
 from pipeline.stage import StageContext
 
 LINKS, SCORES, TABLE = "links.txt", "scores.txt", "links.parquet"
@@ -92,10 +93,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     InputError
         If an option is out of range.
     """
-    if block < 1:
-        raise InputError(f"align.block: {block} is less than 1; give for example 1000")
-    if not np.isfinite(bias):
-        raise InputError(f"align.bias: {bias} is not finite; give a number")
+    _check_options(block, bias)
     preprocess, model = context.inputs["preprocess"], context.inputs["train"]
     tasks = list(_tasks(preprocess, model, block, bias, confidences))
     pairs = empty = links = 0
@@ -206,6 +204,18 @@ def _tokens(preprocess: str) -> tuple[np.ndarray, ...]:
     return tuple(
         np.diff(np.load(Path(preprocess) / f"{side}.spans.offsets.npy", allow_pickle=False)) for side in SIDES
     )
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _check_options(config.option("align.block"), config.option("align.bias"))
+
+
+def _check_options(block: int, bias: float) -> None:
+    if block < 1:
+        raise InputError(f"align.block: {block} is less than 1; give for example 1000")
+    if not np.isfinite(bias):
+        raise InputError(f"align.bias: {bias} is not finite; give a number")
 
 
 def _check(found: BlockLinks, task: Task) -> None:

@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     # The stages' libraries take a second to load: a wrong option is told before.
     settings = _settings(options)
-    from pipeline.graph import DEFAULT_CONFIG, SCHEMA, STAGES
+    from pipeline.graph import DEFAULT_CONFIG, STAGES
 
     if options.list:
         print(
@@ -107,16 +107,24 @@ def _run(options: argparse.Namespace) -> int:
     paths = options.config or [DEFAULT_CONFIG]
     if options.list is not None or options.dry_run:
         for path in paths:
-            config = configs.load(path, options.set, SCHEMA)
+            config = _load(path, options)
             every = names if options.dry_run else list(STAGES)
             steps = runner.plan(config, every, STAGES, settings, forced=forced, remember=False)
             print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
         return 0
     with open_engine(options.engine, jobs=settings.jobs, scheduler=options.scheduler) as engine:
         if len(paths) == 1:
-            _corpus(configs.load(paths[0], options.set, SCHEMA), names, forced, settings, engine)
+            _corpus(_load(paths[0], options), names, forced, settings, engine)
             return 0
         return _batch(paths, options, names, forced, settings, engine)
+
+
+def _load(path: Path, options: argparse.Namespace) -> Config:
+    from pipeline.graph import SCHEMA, check_options
+
+    config = configs.load(path, options.set, SCHEMA)
+    check_options(config)
+    return config
 
 
 def _corpus(
@@ -137,14 +145,12 @@ def _batch(
     engine: Engine,
 ) -> int:
     """Run several corpora; one that fails does not stop the others. Print a table at the end."""
-    from pipeline.graph import SCHEMA
-
     rows: list[tuple[Path, runner.Outcome | None, str]] = []
     statuses = [0]
     taken: dict[str, Path] = {}
     for path in paths:
         try:
-            config = configs.load(path, options.set, SCHEMA)
+            config = _load(path, options)
             if config.name in taken:
                 raise InputError(
                     f"{path}: corpus.name {config.name!r} is that of {taken[config.name]} too; rename it"

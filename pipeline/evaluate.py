@@ -17,6 +17,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.labels import Labels
 from align.links import Link, format_pharaoh
+from pipeline.config import Config
 from pipeline.gold import Gold, read_gold
 from pipeline.stage import StageContext
 
@@ -40,10 +41,7 @@ def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias
     InputError
         If an option is out of range, or the gold links do not fit the gold text.
     """
-    if samples < 1:
-        raise InputError(f"evaluate.samples: {samples} is less than 1; give for example 1000")
-    if not np.isfinite(bias):
-        raise InputError(f"evaluate.bias: {bias} is not finite; give a number")
+    _check_options(samples, bias)
     gold = read_gold(
         context.inputs["download"],
         context.inputs["preprocess"],
@@ -89,6 +87,18 @@ def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias
         context.say(line)
     context.note("evaluation", score.as_dict())
     context.result(score.line())
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _check_options(config.option("evaluate.samples"), config.option("evaluate.bias"))
+
+
+def _check_options(samples: int, bias: float) -> None:
+    if samples < 1:
+        raise InputError(f"evaluate.samples: {samples} is less than 1; give for example 1000")
+    if not np.isfinite(bias):
+        raise InputError(f"evaluate.bias: {bias} is not finite; give a number")
 
 
 def _links_of(aligner: Aligner, corpus: Corpus, bias: float) -> list[list[Link]]:

@@ -14,10 +14,12 @@ from pathlib import Path
 import numpy as np
 
 from align.corpus import Corpus
+from align.errors import InputError
 from align.features import DEFAULT_GROUPS, GROUPS, Edges, Resources, compute, feature_names, parse_groups
 from align.features.edges import edge_offsets, save_description
 from align.lexicon import Lexicon
 from align.vocabulary import Vocabulary
+from pipeline.config import Config
 from pipeline.stage import StageContext
 
 EDGES = "edges"
@@ -52,7 +54,7 @@ def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> Non
     InputError
         If a group is unknown.
     """
-    chosen = parse_groups(groups)
+    chosen = _chosen(groups)
     inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
     resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
     pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
@@ -78,6 +80,18 @@ def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> Non
         context.note(key, value)
     context.note("groups", list(chosen))
     context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _chosen(config.option("featurize.groups"))
+
+
+def _chosen(groups: str) -> tuple[str, ...]:
+    try:
+        return parse_groups(groups)
+    except InputError as error:
+        raise InputError(f"featurize.{error}") from None
 
 
 def describe() -> str:

@@ -47,7 +47,13 @@ STAGES: dict[str, Stage] = {
             needs=("download",),
             uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
         ),
-        Stage("embed", embed.run, needs=("download", "preprocess"), uses=(*LANGUAGES, "gold.in_corpus"), seeded=True),
+        Stage(
+            "embed",
+            embed.run,
+            needs=("download", "preprocess"),
+            uses=(*LANGUAGES, "gold.in_corpus"),
+            seeded=True,
+        ),
         Stage(
             "lexicon",
             lexicon.run,
@@ -55,6 +61,7 @@ STAGES: dict[str, Stage] = {
             uses=("gold.in_corpus",),
             files=lexicon.local_files,
             seeded=True,
+            check=lexicon.check,
         ),
         Stage(
             "label",
@@ -62,12 +69,14 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "embed", "lexicon"),
             uses=(*GOLD_LINKS, "train.labels"),
             seeded=True,
+            check=label.check,
         ),
         Stage(
             "featurize",
             featurize.run,
             needs=("preprocess", "embed", "lexicon", "label"),
             describe=featurize.describe,
+            check=featurize.check,
         ),
         Stage(
             "train",
@@ -76,14 +85,16 @@ STAGES: dict[str, Stage] = {
             uses=("corpus.name", *LANGUAGES),
             seeded=True,
             resumable=True,
+            check=train.check,
         ),
-        Stage("align", align.run, needs=("preprocess", "train")),
+        Stage("align", align.run, needs=("preprocess", "train"), check=align.check),
         Stage(
             "evaluate",
             evaluate.run,
             needs=("download", "preprocess", "label", "train"),
             uses=GOLD_LINKS,
             seeded=True,
+            check=evaluate.check,
         ),
         Stage(
             "inspect",
@@ -91,6 +102,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
             uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
             seeded=True,
+            check=inspect.check,
         ),
     )
 }
@@ -103,6 +115,18 @@ SCHEMA: dict[str, Callable[..., Any]] = {
 }
 
 DEFAULT_CONFIG = Path(__file__).resolve().parent.parent / "data" / "sample" / "sample.toml"
+
+
+def check_options(config: Config) -> None:
+    """Refuse wrong options of any stage, before one is run.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, or does not go with another.
+    """
+    for stage in STAGES.values():
+        stage.check(config)
 
 
 def given_files(config: Config) -> list[Path]:

@@ -18,6 +18,7 @@ from align.errors import InputError, WorkError
 from align.links import Link, check_bounds, parse_pharaoh
 from align.report import ShownPair, as_json, reasons_of, render
 from pipeline.align import SCORES, TABLE
+from pipeline.config import Config
 from pipeline.gold import read_gold
 from pipeline.inspect_facts import Aligned, facts, origins
 from pipeline.stage import StageContext
@@ -52,9 +53,7 @@ def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reas
     WorkError
         If the result of an earlier stage is not whole.
     """
-    for name, value in (("pairs", pairs), ("gold_pairs", gold_pairs), ("reasons", reasons)):
-        if value < 0:
-            raise InputError(f"inspect.{name}: {value} is less than 0; give a number from 0 on")
+    _check_options(pairs=pairs, gold_pairs=gold_pairs, reasons=reasons)
     generator = np.random.default_rng(context.seed)
     of_gold = _drawn(_gold_pairs(context), gold_pairs, generator)
     of_corpus, aligned = _corpus_pairs(context, pairs, generator)
@@ -78,6 +77,17 @@ def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reas
     context.note("gold_pairs", len(of_gold))
     context.note("corpus_pairs", len(of_corpus))
     context.say(f"{REPORT} shows {len(of_gold)} gold pairs and {len(of_corpus)} of the corpus")
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _check_options(**config.values["inspect"])
+
+
+def _check_options(**counts: int) -> None:
+    for name, value in counts.items():
+        if value < 0:
+            raise InputError(f"inspect.{name}: {value} is less than 0; give a number from 0 on")
 
 
 def _explained(aligner: Aligner, pair: ShownPair, bias: float) -> ShownPair:

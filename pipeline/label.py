@@ -18,6 +18,7 @@ from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.labels import Labels, from_gold
 from align.lexicon import Lexicon, edge_values
+from pipeline.config import Config
 from pipeline.gold import read_gold
 from pipeline.stage import StageContext
 
@@ -107,6 +108,14 @@ def run(
     _write(context, made, summary)
 
 
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    pairs, method, threshold = (config.option(f"label.{name}") for name in ("pairs", "method", "threshold"))
+    weights = {name: config.option(f"label.{name}") for name in ("lexical", "neighbours", "position")}
+    _check(pairs, method, threshold, weights)
+    _wanted(config)
+
+
 def _check(pairs: int, method: str, threshold: float, weights: dict[str, float]) -> None:
     if pairs < 1:
         raise InputError(f"label.pairs: {pairs} is less than 1; give for example 2000")
@@ -119,7 +128,7 @@ def _check(pairs: int, method: str, threshold: float, weights: dict[str, float])
             raise InputError(f"label.{name}: {value} is out of range; give 0 or more")
 
 
-def _wanted(context: StageContext) -> str:
+def _wanted(context: StageContext | Config) -> str:
     """Return the kind of labels to make: what is set, else gold where some may train, else silver."""
     wanted = context.option("train.labels")
     train = context.option("gold.train")

@@ -121,6 +121,12 @@ def local_files(config: Config) -> list[Path]:
     return [folder / "model.json", *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
 
 
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight")
+    _check(*(config.option(f"lexicon.{name}") for name in names))
+
+
 def _check(pairs: int, iterations: int, smoothing: float, min_probability: float, weight: float) -> None:
     for fits, name, value, range_told in (
         (pairs >= 0, "pairs", pairs, "0 (all) or more"),

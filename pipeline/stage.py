@@ -38,6 +38,9 @@ class Stage:
         Whether it can go on with the folder that a killed run left.
     describe : function, optional
         Text that ``--list STAGE`` adds to the options.
+    check : function
+        ``check(config)``: refuses wrong options before the first stage is run, so that nobody learns of
+        them hours later. ``run`` checks them too.
     """
 
     name: str
@@ -48,6 +51,7 @@ class Stage:
     seeded: bool = False
     resumable: bool = False
     describe: Callable[[], str] | None = None
+    check: Callable[[Config], None] = lambda config: None
 
     def options(self, config: Config) -> dict[str, Any]:
         """Return its own section's values."""

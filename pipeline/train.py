@@ -18,6 +18,7 @@ from align.labels import Labels
 from align.model import Model
 from align.problem import MatchingProblem
 from align.solvers import SOLVERS, Fit, Progress, Row
+from pipeline.config import Config
 from pipeline.featurize import load_edges, load_resources
 from pipeline.plots import training_curve
 from pipeline.stage import StageContext
@@ -115,6 +116,11 @@ def run(
         f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
     )
     (context.folder / CHECKPOINT).unlink(missing_ok=True)
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _check_options(**config.values["train"])
 
 
 def _check_options(
