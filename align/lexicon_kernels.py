@@ -146,14 +146,20 @@ def _smoothed(count: float, smoothing: float) -> float:
     if smoothing == 0:
         return count
     x = count + smoothing
-    # psi(x) = psi(x + 1) - 1 / x until the asymptotic series is good to 1e-9 (Abramowitz, Stegun 6.3.18)
+    # psi(x) = psi(x + 6) - sum_i 1 / (x + i), i < 6: the sum is P'(x) / P(x) for P(x) = prod_i (x + i). Then
+    # the asymptotic series is good to 1e-9 (Abramowitz and Stegun, 6.3.18).
     down = 0.0
-    while x < 6:
-        down += 1 / x
-        x += 1
-    square = 1 / (x * x)
+    if x < 6:
+        product, slope = 1.0, 0.0
+        for _ in range(6):
+            slope = slope * x + product
+            product *= x
+            x += 1
+        down = slope / product
+    inverse = 1 / x
+    square = inverse * inverse
     series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240))))
-    return x * math.exp(-down - 0.5 / x - series)
+    return x * math.exp(-down - 0.5 * inverse - series)
 
 
 @kernel

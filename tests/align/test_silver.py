@@ -1,13 +1,19 @@
 """Silver labels are the links their formulas say, and matchings always."""
 
+from collections import Counter
+from pathlib import Path
+
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from align import metrics
 from align.corpus import Corpus, Sentences
 from align.lexicon import edge_values, estimate
+from align.links import Link, read_file
 from align.silver import cosine, evidence, mutual
+from align.vocabulary import Vocabulary
 
 VS, VT = 20, 25
 
@@ -191,3 +197,27 @@ def test_evidence_tells_translations_from_chance():
         ratios.append(evidence(corpus, lexicon, counted=True) / evidence(chance, lexicon, counted=False))
     assert ratios[0] > 1.3
     assert ratios[1] < 1.1
+
+
+def error_rate(source, target, links):
+    """AER of mutual labels from the statistics of an annotated text alone."""
+    sides, sizes = [], []
+    for path in (source, target):
+        with open(path, encoding="utf-8", newline="\n") as file:
+            lines = [line.lower().split() for line in file]
+        words = Vocabulary.from_counts(Counter(word for line in lines for word in line))
+        sides.append(Sentences.from_lists([[words.index[word] for word in line] for line in lines]))
+        sizes.append(len(words))
+    corpus = Corpus(*sides)
+    made = [[Link(j, k) for j, k in pair] for pair in found(mutual(corpus, lexicon=estimate(corpus, *sizes)))]
+    return metrics.score(metrics.statistics(made, [pair.links for pair in read_file(links)])).aer
+
+
+def test_labels_of_the_sample_are_mostly_right_without_vectors():
+    folder = Path(__file__).resolve().parents[2] / "data" / "sample"
+    assert error_rate(*(folder / f"gold.{name}" for name in ("en", "fr", "align"))) < 0.13
+
+
+def test_labels_of_the_hansards_are_mostly_right_without_vectors(real_data):
+    files = [real_data(f"gold/hansards-test.{name}") for name in ("en", "fr", "align")]
+    assert error_rate(*files) < 0.235
