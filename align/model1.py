@@ -109,6 +109,7 @@ def train(
     -------
     Tables
     """
+    smoothing = float(smoothing)  # a whole number would be compiled anew
     choices = _log_choices(together)
     state = _State.begin(together, rows, targets, known)
     for iteration in range(1, iterations + 1):

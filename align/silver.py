@@ -51,7 +51,7 @@ def cosine(
     shapes, offsets = _shapes(block)
     similarity = _similarity(block, source_vectors, target_vectors, None, 0.0, offsets)
     linked = np.zeros(offsets[-1], dtype=np.bool_)
-    _link_nearest(similarity, shapes, offsets, threshold, linked)
+    _link_nearest(similarity, shapes, offsets, float(threshold), linked)
     return Labels.from_edges(linked, shapes)
 
 
@@ -93,7 +93,8 @@ def mutual(
     shapes, offsets = _shapes(block)
     similarity = _similarity(block, source_vectors, target_vectors, lexicon, lexical, offsets)
     linked = np.zeros(offsets[-1], dtype=np.bool_)
-    _link_mutual(similarity, shapes, offsets, neighbours, position, threshold, linked)
+    settings = float(neighbours), float(position), float(threshold)  # whole numbers would be compiled anew
+    _link_mutual(similarity, shapes, offsets, *settings, linked)
     return Labels.from_edges(linked, shapes)
 
 
@@ -165,7 +166,7 @@ def _similarity(
         read_only(nothing if source_vectors is None else source_vectors),
         read_only(nothing if target_vectors is None else target_vectors),
         association,
-        lexical,
+        float(lexical),
         offsets,
         similarity,
     )
