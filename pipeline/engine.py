@@ -6,6 +6,7 @@ of the items and are the same: a function given one item must depend on that ite
 
 from __future__ import annotations
 
+import logging
 import multiprocessing
 import os
 import threading
@@ -139,7 +140,10 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
     except ImportError:
         raise InputError("--engine dask: Dask is not installed; pip install 'dask[distributed]'") from None
     if scheduler is None:
-        cluster = LocalCluster(n_workers=jobs, threads_per_worker=1, dashboard_address=None)
+        # Its workers' slow ends on a busy machine are no news; a worker that fails is an error of the map.
+        cluster = LocalCluster(
+            n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+        )
         with cluster, Client(cluster) as client:
             yield client
         return

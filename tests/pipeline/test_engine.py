@@ -1,5 +1,6 @@
 """The engines give the same results in the same order."""
 
+import logging
 import multiprocessing
 import os
 import signal
@@ -114,6 +115,11 @@ def test_unknown_engine_and_stray_scheduler_are_refused():
 def test_dask_gives_the_same():
     pytest.importorskip("distributed")
     with open_engine("dask", jobs=2) as engine:
+        # a busy machine's slow ends of workers are not told to the user
+        handlers = logging.getLogger("distributed").handlers
+        levels = [each.level for each in handlers if isinstance(each, logging.StreamHandler)]
+        assert levels
+        assert min(levels) >= logging.ERROR
         assert list(engine.map(square, range(10))) == EXPECTED
         with pytest.raises(InputError, match="three: too many"):
             list(engine.map(fail_at_three, range(10)))
