@@ -124,6 +124,7 @@ def _write(context: StageContext, sides: list[np.ndarray], facts: dict[str, Any]
         out.write("\n")
     for key, value in facts.items():
         context.note(key, value)
+    context.note("bytes", sum(side.nbytes for side in sides))
 
 
 def _check_choices(**chosen: str) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -105,7 +104,7 @@ def train_on_corpus(
     if window:
         settings["window"] = window
     context.say(f"training vectors: {len(corpus)} pairs, {tokens} words, {epochs} epochs, one thread")
-    vectors = embedding.train(text, names, verbose=sys.stderr.isatty(), **settings)
+    vectors = embedding.train(text, names, verbose=context.reporter.shows_bars, **settings)
     text.unlink()
     return list(vectors), settings | {"pairs": len(corpus), "tokens": tokens}
 

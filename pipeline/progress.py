@@ -29,6 +29,11 @@ class Reporter:
         self._log = log
         self._bars = sys.stderr.isatty() and not quiet
 
+    @property
+    def shows_bars(self) -> bool:
+        """Whether progress is shown: standard error is a terminal, and the run is not quiet."""
+        return self._bars
+
     def say(self, text: str) -> None:
         """Say one line on standard error (not when quiet) and in the log."""
         self._write(f"[{self._name}] {text}", loud=not self._quiet)

@@ -184,3 +184,19 @@ def test_many_words_take_many_steps(model, monkeypatch):
     monkeypatch.setattr("align.fasttext_model.STEP", 1000)
     monkeypatch.setattr("align.fasttext_model.ROWS", 7)
     np.testing.assert_allclose(read_model(model[1], words).matrix, whole, atol=1e-6)
+
+
+def test_whatever_is_damaged_the_model_is_read_or_refused(model, tmp_path):
+    rng = np.random.default_rng(0)
+    data = bytearray(model[1].read_bytes())
+    matrices = data.find(struct.pack("<2q", len(model[0].words) + 500, 7))
+    path = tmp_path / "damaged.bin"
+    for _ in range(60):
+        changed = bytearray(data)
+        changed[int(rng.integers(4, matrices + 16))] = int(rng.integers(256))
+        path.write_bytes(changed)
+        try:
+            vectors = read_model(path, ["the", "cats"])
+        except InputError:
+            continue
+        assert np.isfinite(vectors.matrix).all()

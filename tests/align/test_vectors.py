@@ -7,6 +7,8 @@ import tracemalloc
 import numpy as np
 import pytest
 import zstandard
+from hypothesis import given
+from hypothesis import strategies as st
 
 from align.errors import InputError
 from align.vector_rows import parse_numbers, split_row
@@ -334,6 +336,26 @@ def test_coverage_of_nothing_is_not_a_number_at_all():
     told = coverage(np.zeros(0, dtype=bool), Vocabulary([], []))
     assert (told.types, told.tokens, told.missing) == (None, None, ())
     assert coverage(np.zeros(1, dtype=bool), Vocabulary(["a"], [0])).tokens is None
+
+
+PIECES = st.sampled_from(
+    [b"cat", b" ", b"\n", b"0.5", b"-1", b"nan", b"\t", b"\xe9", b"\xc2\xa0", b"3 2\n", b"\r", b"x"]
+)
+
+
+@given(st.lists(PIECES, max_size=60), st.booleans())
+def test_whatever_a_file_holds_it_is_read_or_refused(tmp_path_factory, pieces, sound):
+    path = tmp_path_factory.getbasetemp() / "fuzzed.vec"
+    path.write_bytes((b"cat 1 2\ndog 3 4\n" if sound else b"") + b"".join(pieces))
+    words = ["cat", "dog", "x", "\u00a0"]
+    try:
+        vectors = read_vec(path, words)
+    except InputError:
+        return
+    assert vectors.matrix.shape == (4, vectors.report.dim)
+    assert np.isfinite(vectors.matrix).all()
+    assert np.array_equal(vectors.found, vectors.matrix.any(axis=1))
+    assert sum(vectors.report.lookups.values()) == vectors.found.sum()
 
 
 @pytest.mark.parametrize("side", ["en", "fr"])

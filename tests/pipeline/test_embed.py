@@ -162,6 +162,7 @@ def test_given_vectors_come_to_one_space_by_the_bitexts_own_dictionary(world):
     assert "precision at 1 1.000 (CSLS 1.000) among 120" in out
     assert "en: 100.0 % of 120 words, 100.0 % of the text have vectors" in world.said
     assert world.context.notes["map"] == facts["map"]
+    assert world.context.notes["bytes"] == source.nbytes + target.nbytes
 
 
 def test_a_given_dictionary_is_used_and_counted(world):
