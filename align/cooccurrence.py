@@ -178,7 +178,7 @@ def index(
             postings.sentences,
             target.words,
             target.offsets,
-            n_target,
+            np.full(n_target, -1, dtype=np.int32),
             rows[1:],
         )
 
@@ -276,7 +276,9 @@ def _fill_bags(
     for i in range(len(starts) - 1):
         if taken[i]:
             first = end
-            for word in np.sort(ids[starts[i] : starts[i + 1]]):
+            sentence = ids[starts[i] : starts[i + 1]].copy()
+            _sort(sentence)
+            for word in sentence:
                 if word >= size:
                     break
                 if end > first and words[end - 1] == word:
@@ -314,11 +316,10 @@ def _count_cells(
     sentences: np.ndarray,
     words: np.ndarray,
     offsets: np.ndarray,
-    n_target: int,
+    met: np.ndarray,
     sizes: np.ndarray,
 ) -> None:
-    """Count the distinct target words beside each source word of a range."""
-    met = np.full(n_target, -1, dtype=np.int32)
+    """Count the distinct target words beside each source word of a range; ``met`` (Vt,) is all -1 before."""
     for s in range(first, last):
         size = 0
         for posting in range(postings[s], postings[s + 1]):
@@ -366,7 +367,23 @@ def _fill_cells(
                     row[place] = word
                     place += 1
         else:
-            row.sort()
+            _sort(row)
         for cell in range(rows[s], rows[s + 1]):
             joint[cell] = count[targets[cell]]
             count[targets[cell]] = 0
+
+
+@kernel
+def _sort(values: np.ndarray) -> None:
+    """Put values in ascending order (Shell's method: numpy's sorting takes seconds to compile)."""
+    gap = 1
+    while gap < len(values) // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, len(values)):
+            value, place = values[i], i
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 3

@@ -240,7 +240,8 @@ def _link_mutual(
             continue
         s = similarity[offsets[i] : offsets[i + 1]].reshape((n, m))
         row_best, column_best = np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
-        row_score, column_score = np.full(n, -np.inf), np.full(m, -np.inf)
+        row_score, column_score = np.empty(n), np.empty(m)
+        row_score[:], column_score[:] = -np.inf, -np.inf
         for j in range(n):
             for k in range(m):
                 x = s[j, k] - position * abs((j + 0.5) / n - (k + 0.5) / m)
@@ -283,7 +284,7 @@ def _sum_best(
                     both = source_counts[s] + target_counts[t]
                     joint = dice[edge] * both / 2
                     if counted:
-                        own_source, own_target = np.sum(source == s), np.sum(target == t)
+                        own_source, own_target = _count(source, s), _count(target, t)
                         joint -= min(own_source, own_target)
                         both -= own_source + own_target
                     if joint > 0.5:
@@ -292,3 +293,13 @@ def _sum_best(
             total += best
             words += 1
     return total, words
+
+
+@kernel
+def _count(words: np.ndarray, word: int) -> int:
+    """Return how often a word occurs."""
+    times = 0
+    for each in words:
+        if each == word:
+            times += 1
+    return times

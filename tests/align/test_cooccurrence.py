@@ -71,14 +71,16 @@ def test_cells_and_joint_counts_are_those_of_counting(seed, jobs):
     assert together.target_counts.tolist() == np.bincount(corpus.target.ids, minlength=15).tolist()
 
 
-def test_rows_of_a_large_vocabulary_are_in_order_too():
-    # few of 500 words in a row: the rows are sorted, not walked out
-    corpus = bitext(5, pairs=20, n_target=500)
-    together = index([corpus], 12, 500)
+@pytest.mark.parametrize(("pairs", "n_target"), [(20, 500), (300, 20_000)])
+def test_rows_of_a_large_vocabulary_are_in_order_too(pairs, n_target):
+    # less than a sixteenth of the words in a row: the rows are sorted, not walked out
+    corpus = bitext(5, pairs=pairs, n_target=n_target)
+    together = index([corpus], 12, n_target)
+    assert np.diff(together.rows).max() * 16 < n_target
     targets, _ = joint_counts(together)
     for first, last in zip(together.rows[:-1], together.rows[1:], strict=True):
         assert np.all(np.diff(targets[first:last]) > 0)
-    assert cells_of(together) == plain_joint(corpus, 12, 500)
+    assert cells_of(together) == plain_joint(corpus, 12, n_target)
 
 
 def test_words_beyond_the_vocabulary_are_left_out():
