@@ -160,13 +160,22 @@ def plan(
 def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
     if manifests.read(folder) is not None:
         return "done", "options, inputs and code unchanged"
-    latest = folder.parent.parent / "latest" / folder.parent.name
-    previous = manifests.read(latest)
+    previous = _last_made(folder.parent)
     if previous is not None:
         return "stale", manifests.difference(previous.get("ingredients", {}), ingredients)
     return "missing", "never made" + (
         " to the end" if folder.with_name(folder.name + PARTIAL).exists() else ""
     )
+
+
+def _last_made(stage_folder: Path) -> dict[str, Any] | None:
+    """Return the manifest of the result that ``latest/`` points at, else of the one made last."""
+    latest = manifests.read(stage_folder.parent / "latest" / stage_folder.name)
+    if latest is not None:
+        return latest
+    found = [path for path in stage_folder.glob(f"*/{manifests.MANIFEST}") if PARTIAL not in path.parent.name]
+    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, path.parent.name), default=None)
+    return None if newest is None else manifests.read(newest.parent)
 
 
 def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engine) -> Outcome:
@@ -201,6 +210,7 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             outcome.results += results
             folders[name] = step.folder
             _point(root / "latest" / name, step.folder)
+            _drop_outdated(root / "latest")
     outcome.seconds = time.perf_counter() - begun
     return outcome
 
@@ -290,6 +300,28 @@ def _point(link: Path, folder: Path) -> None:
     aside.unlink(missing_ok=True)
     aside.symlink_to(target, target_is_directory=True)
     os.replace(aside, link)
+
+
+def _drop_outdated(latest: Path) -> None:
+    """Remove links to results that were made from others than those ``latest/`` points at now."""
+    links = {link.name: link for link in latest.iterdir() if link.is_symlink()}
+    while True:
+        current = {name: os.path.basename(os.readlink(link)) for name, link in links.items()}
+        outdated = [
+            name
+            for name, link in links.items()
+            if any(
+                current.get(need) != made_from
+                for need, made_from in (manifests.read(link) or {})
+                .get("ingredients", {})
+                .get("needs", {})
+                .items()
+            )
+        ]
+        if not outdated:
+            return
+        for name in outdated:
+            links.pop(name).unlink()
 
 
 @contextmanager

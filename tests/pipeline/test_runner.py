@@ -145,6 +145,24 @@ def test_old_results_stay_and_serve_again(settings):
     assert (latest(settings, "second") / "out.txt").read_text(encoding="utf-8") == "a bena ben0"
 
 
+def test_latest_never_mixes_results_that_do_not_belong_together(settings):
+    go(settings, ["second", "aside"])
+    go(settings, ["first"], configuration(first__words="c"))
+    assert not latest(settings, "second").exists()
+    assert latest(settings, "aside").exists()
+    steps, _ = go(settings, ["second"])
+    assert calls == []
+    assert latest(settings, "second").exists()
+    assert [step.state for step in steps] == ["done", "done"]
+
+
+def test_the_reason_is_told_though_latest_points_at_nothing(settings):
+    go(settings, ["second"])
+    go(settings, ["first"], configuration(first__words="c"))
+    steps = plan(configuration(second__times=5), ["first", "second"], STAGES, settings)
+    assert (steps[1].state, steps[1].reason) == ("stale", "second.times was 2, is 5")
+
+
 def test_the_seed_counts_only_where_it_matters(settings):
     go(settings, ["second"])
     _, outcome = go(replace(settings, seed=7), ["second"])
