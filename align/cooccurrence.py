@@ -20,8 +20,8 @@ from itertools import pairwise
 
 import numpy as np
 
+from align import cooccurrence_kernels as kernels
 from align.corpus import Corpus, Sentences
-from align.kernels import kernel
 
 # Bytes that one cell takes while the tables are estimated: target id, Dice, and two probabilities.
 BYTES_PER_CELL = 16
@@ -171,7 +171,7 @@ def index(
     rows = np.zeros(n_source + 1, dtype=np.int64)
 
     def count(first: int, last: int) -> None:
-        _count_cells(
+        kernels.count_cells(
             first,
             last,
             postings.offsets,
@@ -197,7 +197,7 @@ def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) 
     first = 0
     for part in parts:
         last = first + len(part)
-        _fill_bags(
+        kernels.fill_bags(
             read_only(part.ids),
             part.offsets,
             taken[first:last],
@@ -223,7 +223,7 @@ def invert(bag: Bags, size: int) -> Postings:
     np.cumsum(np.bincount(bag.words, minlength=size), out=offsets[1:])
     sentences = np.empty(len(bag.words), dtype=np.int32)
     repeats = np.empty(len(bag.words), dtype=np.float32)
-    _fill_postings(bag.words, bag.repeats, bag.offsets, offsets[:-1].copy(), sentences, repeats)
+    kernels.fill_postings(bag.words, bag.repeats, bag.offsets, offsets[:-1].copy(), sentences, repeats)
     return Postings(offsets, sentences, repeats)
 
 
@@ -242,7 +242,7 @@ def joint_counts(together: Cooccurrence) -> tuple[np.ndarray, np.ndarray]:
     source, target = together.source, together.target
 
     def fill(first: int, last: int) -> None:
-        _fill_cells(
+        kernels.fill_cells(
             first,
             last,
             source.offsets,
@@ -259,131 +259,3 @@ def joint_counts(together: Cooccurrence) -> tuple[np.ndarray, np.ndarray]:
 
     together.share(fill)
     return targets, joint
-
-
-@kernel
-def _fill_bags(
-    ids: np.ndarray,
-    starts: np.ndarray,
-    taken: np.ndarray,
-    size: int,
-    words: np.ndarray,
-    repeats: np.ndarray,
-    offsets: np.ndarray,
-) -> None:
-    """Write the bags of some sentences; ``offsets[0]`` says where they begin, the rest of it is filled."""
-    end = offsets[0]
-    for i in range(len(starts) - 1):
-        if taken[i]:
-            first = end
-            sentence = ids[starts[i] : starts[i + 1]].copy()
-            _sort(sentence)
-            for word in sentence:
-                if word >= size:
-                    break
-                if end > first and words[end - 1] == word:
-                    repeats[end - 1] += 1
-                else:
-                    words[end] = word
-                    repeats[end] = 1
-                    end += 1
-        offsets[i + 1] = end
-
-
-@kernel
-def _fill_postings(
-    words: np.ndarray,
-    times: np.ndarray,
-    offsets: np.ndarray,
-    places: np.ndarray,
-    sentences: np.ndarray,
-    repeats: np.ndarray,
-) -> None:
-    """Write the sentences of each word from its place on; ``places`` (V,) is used up."""
-    for i in range(len(offsets) - 1):
-        for entry in range(offsets[i], offsets[i + 1]):
-            word = words[entry]
-            sentences[places[word]] = i
-            repeats[places[word]] = times[entry]
-            places[word] += 1
-
-
-@kernel
-def _count_cells(
-    first: int,
-    last: int,
-    postings: np.ndarray,
-    sentences: np.ndarray,
-    words: np.ndarray,
-    offsets: np.ndarray,
-    met: np.ndarray,
-    sizes: np.ndarray,
-) -> None:
-    """Count the distinct target words beside each source word of a range; ``met`` (Vt,) is all -1 before."""
-    for s in range(first, last):
-        size = 0
-        for posting in range(postings[s], postings[s + 1]):
-            i = sentences[posting]
-            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-                t = np.uint64(words[entry])
-                if met[t] != s:
-                    met[t] = s
-                    size += 1
-        sizes[s] = size
-
-
-@kernel
-def _fill_cells(
-    first: int,
-    last: int,
-    postings: np.ndarray,
-    sentences: np.ndarray,
-    times: np.ndarray,
-    words: np.ndarray,
-    repeats: np.ndarray,
-    offsets: np.ndarray,
-    count: np.ndarray,
-    rows: np.ndarray,
-    targets: np.ndarray,
-    joint: np.ndarray,
-) -> None:
-    """Write the cells of a range of source words; ``count`` (Vt,) is all zero before and after."""
-    for s in range(first, last):
-        cell = rows[s]
-        for posting in range(postings[s], postings[s + 1]):
-            i, a = sentences[posting], times[posting]
-            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
-                t = np.uint64(words[entry])
-                if count[t] == 0:
-                    targets[cell] = words[entry]
-                    cell += 1
-                count[t] += min(a, repeats[entry])
-        row = targets[rows[s] : rows[s + 1]]
-        # a row that holds much of the vocabulary is put in order by a walk over the vocabulary
-        if len(row) * 16 > len(count):
-            place = 0
-            for word in range(len(count)):
-                if count[word] != 0:
-                    row[place] = word
-                    place += 1
-        else:
-            _sort(row)
-        for cell in range(rows[s], rows[s + 1]):
-            joint[cell] = count[targets[cell]]
-            count[targets[cell]] = 0
-
-
-@kernel
-def _sort(values: np.ndarray) -> None:
-    """Put values in ascending order (Shell's method: numpy's sorting takes seconds to compile)."""
-    gap = 1
-    while gap < len(values) // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, len(values)):
-            value, place = values[i], i
-            while place >= gap and values[place - gap] > value:
-                values[place] = values[place - gap]
-                place -= gap
-            values[place] = value
-        gap //= 3
