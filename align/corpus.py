@@ -14,6 +14,8 @@ from pathlib import Path
 
 import numpy as np
 
+from align.arrays import load_array, save_array
+
 
 @dataclass(frozen=True)
 class Sentences:
@@ -118,17 +120,15 @@ class Corpus:
         folder.mkdir(parents=True, exist_ok=True)
         for side, sentences in (("source", self.source), ("target", self.target)):
             for name in ("ids", "offsets", "parents"):
-                np.save(folder / f"{side}.{name}.npy", getattr(sentences, name), allow_pickle=False)
+                save_array(folder / f"{side}.{name}.npy", getattr(sentences, name))
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = True) -> Corpus:
         """Read what :meth:`save` wrote; ``mapped`` leaves the token arrays on disk (memory-mapped)."""
 
         def read(side: str, name: str) -> np.ndarray:
-            path = folder / f"{side}.{name}.npy"
-            # An empty file cannot be mapped, and offsets are small: only tokens stay on disk.
-            on_disk = mapped and name != "offsets" and path.stat().st_size > 4096
-            return np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
+            # Offsets are small: only tokens stay on disk.
+            return load_array(folder / f"{side}.{name}.npy", mapped=mapped and name != "offsets")
 
         return cls(
             *(

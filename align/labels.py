@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
+from align.arrays import load_array, save_array
 from align.corpus import Corpus
 from align.links import Link
 
@@ -142,14 +143,12 @@ class Labels:
         """Write ``labels.*.npy``, one file a field, into ``folder``, made if missing."""
         folder.mkdir(parents=True, exist_ok=True)
         for field in fields(self):
-            np.save(folder / f"labels.{field.name}.npy", getattr(self, field.name), allow_pickle=False)
+            save_array(folder / f"labels.{field.name}.npy", getattr(self, field.name))
 
     @classmethod
     def load(cls, folder: Path) -> Labels:
         """Read what :meth:`save` wrote."""
-        return cls(
-            *(np.load(folder / f"labels.{field.name}.npy", allow_pickle=False) for field in fields(cls))
-        )
+        return cls(*(load_array(folder / f"labels.{field.name}.npy") for field in fields(cls)))
 
 
 def from_gold(

@@ -21,6 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from align import cooccurrence, lexicon_kernels, model1
+from align.arrays import load_array, save_array
 from align.cooccurrence import Cooccurrence, read_only
 from align.corpus import Corpus
 from align.errors import InputError
@@ -113,7 +114,7 @@ class Lexicon:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""
         folder.mkdir(parents=True, exist_ok=True)
         for field in fields(self):
-            np.save(folder / f"{field.name}.npy", getattr(self, field.name), allow_pickle=False)
+            save_array(folder / f"{field.name}.npy", getattr(self, field.name))
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = False) -> Lexicon:
@@ -124,7 +125,12 @@ class Lexicon:
         InputError
             If a file is missing, is no array file, or does not fit the others.
         """
-        arrays = {field.name: _read(folder / f"{field.name}.npy", mapped) for field in fields(cls)}
+        arrays = {}
+        for name in (field.name for field in fields(cls)):
+            path = folder / f"{name}.npy"
+            arrays[name] = load_array(path, mapped=mapped, remedy="make the tables again")
+            if arrays[name].ndim != 1:
+                raise InputError(f"{path}: shape {arrays[name].shape}, not a row; make the tables again")
         lexicon = cls(**arrays)
         cells, n_source, n_target = lexicon.cells, len(lexicon.source_counts), len(lexicon.target_counts)
         sizes = dict.fromkeys(arrays, cells) | {
@@ -293,17 +299,6 @@ def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray
         return result
 
     return spread(lexicon.dice), spread(lexicon.forward), spread(lexicon.reverse)
-
-
-def _read(path: Path, mapped: bool) -> np.ndarray:
-    try:
-        on_disk = mapped and path.stat().st_size > 4096
-        return np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"{path}: no such file; make the tables again") from None
-    except (ValueError, EOFError, OSError) as error:
-        reason = " ".join(str(error).split())
-        raise InputError(f"{path}: no array can be read ({reason}); make the tables again") from None
 
 
 def _weighted(counts: np.ndarray, weight: float) -> np.ndarray:

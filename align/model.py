@@ -26,6 +26,7 @@ from typing import Any
 import numpy as np
 
 from align import __version__
+from align.arrays import save_array
 from align.errors import InputError
 from align.features import Resources, feature_names
 from align.lexicon import Lexicon
@@ -133,7 +134,7 @@ class Model:
             if vectors is None:
                 continue
             if vectors_from is None:
-                np.save(folder / name, np.asarray(vectors, dtype=np.float32), allow_pickle=False)
+                save_array(folder / name, np.asarray(vectors, dtype=np.float32))
             else:
                 _link(vectors_from / name, folder / name)
         with open(folder / "weights.tsv", "w", encoding="utf-8", newline="\n") as out:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from align import __version__
+from align.arrays import load_array
 from align.errors import InputError
 from align.features import GROUPS
 from align.lexicon import Lexicon
@@ -22,7 +23,9 @@ from align.vocabulary import Vocabulary
 FORMAT = 1
 SIDES = ("source", "target")
 REMEDY = "get the model again or train it anew"
-_MAPPED_FROM = 4096  # bytes; smaller arrays are read
+
+# No text has so many words, and no training so large a weight: sums of them stay finite.
+_MOST_COUNT, _MOST_WEIGHT = 1 << 53, 1e30
 
 
 def read_description(folder: Path) -> dict[str, Any]:
@@ -43,7 +46,7 @@ def read_description(folder: Path) -> dict[str, Any]:
             described = json.load(file)
     except FileNotFoundError:
         raise InputError(f"{path}: missing, so {folder} is no model; give the folder of a model") from None
-    except (ValueError, OSError) as error:
+    except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path}: no JSON can be read ({error}); {REMEDY}") from None
     if not isinstance(described, dict) or not isinstance(described.get("format"), int):
         raise InputError(f"{path}: says no format version; {REMEDY}")
@@ -66,7 +69,7 @@ def _whole(value: Any) -> bool:
 
 
 def _number(value: Any) -> bool:
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and abs(value) <= _MOST_WEIGHT
 
 
 def _is_text(value: Any) -> bool:
@@ -104,7 +107,7 @@ def read_weights(path: Path) -> tuple[tuple[str, ...], np.ndarray]:
     Raises
     ------
     InputError
-        If the file is missing or a line is not a name, a TAB and a finite number.
+        If the file is missing or a line is not a name, a TAB and a number of at most 1e30.
     """
     names, weights = [], []
     for number, line in enumerate(_lines(path), 1):
@@ -113,7 +116,7 @@ def read_weights(path: Path) -> tuple[tuple[str, ...], np.ndarray]:
             weight = float(value)
         except ValueError:
             weight = math.nan
-        if not name or not tab or not math.isfinite(weight):
+        if not name or not tab or not abs(weight) <= _MOST_WEIGHT:
             raise InputError(f"{path}:{number}: {line[:80]!r} is not 'feature TAB weight'; {REMEDY}")
         names.append(name)
         weights.append(weight)
@@ -167,6 +170,9 @@ def read_lexicon(folder: Path, cells: int, words: tuple[int, int]) -> Lexicon:
         raise InputError(
             f"{folder}: (cells, source words, target words) = {sizes}, not {(cells, *words)}; {REMEDY}"
         )
+    for name in ("source_counts", "target_counts"):
+        if not _within(getattr(lexicon, name), 0, _MOST_COUNT):
+            raise InputError(f"{folder / f'{name}.npy'}: a count is below 0 or too large; {REMEDY}")
     if cells and not _within(lexicon.targets, 0, words[1] - 1):
         raise InputError(f"{folder / 'targets.npy'}: a word id is not below {words[1]}; {REMEDY}")
     return lexicon
@@ -188,18 +194,9 @@ def read_vectors(path: Path, shape: tuple[int, int]) -> np.ndarray:
     InputError
         If the file is missing, of another type or shape, or a value is outside [-1, 1] or NaN.
     """
-    try:
-        on_disk = path.stat().st_size > _MAPPED_FROM
-        vectors = np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing; {REMEDY}") from None
-    except (ValueError, EOFError, OSError) as error:
-        raise InputError(f"{path}: no array can be read ({error}); {REMEDY}") from None
-    if isinstance(vectors, np.memmap):
-        vectors = np.asarray(vectors)  # still on disk, but each slice of it costs a tenth
-    if not isinstance(vectors, np.ndarray) or vectors.dtype != np.float32 or vectors.shape != shape:
-        found = f"{getattr(vectors, 'dtype', 'no array')} {getattr(vectors, 'shape', '')}"
-        raise InputError(f"{path}: {found}, not float32 {shape}; {REMEDY}")
+    vectors = load_array(path, mapped=True, remedy=REMEDY)
+    if vectors.dtype != np.float32 or vectors.shape != shape:
+        raise InputError(f"{path}: {vectors.dtype} {vectors.shape}, not float32 {shape}; {REMEDY}")
     if not _within(vectors.reshape(-1), -1.0 - 1e-3, 1.0 + 1e-3):
         raise InputError(f"{path}: a value is not that of a unit vector; {REMEDY}")
     return vectors

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 import numpy as np
 
 from align.errors import InputError
+
+_COUNT = re.compile(r"[0-9]{1,18}")
 
 
 class Vocabulary:
@@ -67,7 +70,7 @@ class Vocabulary:
         with open(path, encoding="utf-8", newline="\n") as lines:
             for number, line in enumerate(lines, 1):
                 word, tab, count = line.rstrip("\n").rpartition("\t")
-                if not tab or not word or not (count.isascii() and count.isdigit()):
+                if not tab or not word or not _COUNT.fullmatch(count):
                     raise InputError(f"{path}:{number}: not 'word TAB count'; make the file again")
                 words.append(word)
                 counts.append(int(count))

@@ -25,8 +25,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from align.aligner import Aligner
+from align.arrays import load_array
 from align.blocklinks import BlockLinks
-from align.corpus import Corpus, Sentences
+from align.corpus import Corpus
 from align.errors import InputError
 from align.links import Link, format_pharaoh
 from pipeline.config import Config
@@ -169,8 +170,8 @@ def link_lines(found: BlockLinks, *, confidences: bool) -> Iterator[str]:
 
 def _tasks(preprocess: Path, model: Path, block: int, bias: float, confidences: bool) -> Iterator[Task]:
     """Cut the corpus where a line ends, about ``block`` parts at a time; all lines are in some task."""
-    lines = np.load(preprocess / "lines.npy", allow_pickle=False)
-    count = len(np.load(preprocess / "source.spans.offsets.npy", allow_pickle=False)) - 1
+    lines = load_array(preprocess / "lines.npy")
+    count = len(load_array(preprocess / "source.spans.offsets.npy")) - 1
     start = first = 0
     while first < count:
         stop = min(start + block, len(lines))
@@ -189,21 +190,13 @@ def _aligner(model: str) -> Aligner:
 @lru_cache(maxsize=1)
 def _corpus(preprocess: str) -> tuple[Corpus, np.ndarray]:
     folder = Path(preprocess)
-    corpus = Corpus.load(folder / "corpus")
-    # Plain views of the mapped files: a slice of a memory map costs ten times as much.
-    sides = [
-        Sentences(np.asarray(side.ids), side.offsets, np.asarray(side.parents))
-        for side in (corpus.source, corpus.target)
-    ]
-    return Corpus(sides[0], sides[1]), np.load(folder / "lines.npy", allow_pickle=False)
+    return Corpus.load(folder / "corpus"), load_array(folder / "lines.npy")
 
 
 @lru_cache(maxsize=1)
 def _tokens(preprocess: str) -> tuple[np.ndarray, ...]:
     """Return the number of surface tokens of every line, of each side."""
-    return tuple(
-        np.diff(np.load(Path(preprocess) / f"{side}.spans.offsets.npy", allow_pickle=False)) for side in SIDES
-    )
+    return tuple(np.diff(load_array(Path(preprocess) / f"{side}.spans.offsets.npy")) for side in SIDES)
 
 
 def check(config: Config) -> None:

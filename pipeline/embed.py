@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from align.arrays import save_array
 from align.errors import InputError
 from align.mapping import centre_rows, unit_rows
 from pipeline import download
@@ -118,7 +119,7 @@ def _write(context: StageContext, sides: list[np.ndarray], facts: dict[str, Any]
         lengths = np.linalg.norm(side, axis=1)
         assert np.isfinite(side).all()
         assert (np.isclose(lengths, 1.0, atol=1e-3) | (lengths == 0)).all()
-        np.save(context.folder / f"{name}.vectors.npy", side.astype(np.float32), allow_pickle=False)
+        save_array(context.folder / f"{name}.vectors.npy", side.astype(np.float32))
     with open(context.folder / "mapping.json", "w", encoding="utf-8", newline="\n") as out:
         json.dump(facts, out, ensure_ascii=False, indent=1)
         out.write("\n")

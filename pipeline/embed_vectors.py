@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from align import embedding
+from align.arrays import load_array
 from align.corpus import Corpus
 from align.errors import InputError
 from align.fasttext_model import is_model, read_model
@@ -52,7 +53,7 @@ def read_words(context: StageContext) -> Words:
     folder = context.inputs["preprocess"]
     source, target = (Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES)
     corpus = Corpus.load(folder / "corpus")
-    used = np.load(folder / "in_statistics.npy", allow_pickle=False)
+    used = load_array(folder / "in_statistics.npy")
     if not used.all():
         corpus = corpus.take(np.flatnonzero(used))
     if context.option("gold.in_corpus") and (folder / "gold").is_dir():

@@ -13,6 +13,7 @@ import numpy as np
 
 from align import metrics
 from align.aligner import Aligner
+from align.arrays import load_array
 from align.corpus import Corpus
 from align.errors import InputError
 from align.labels import Labels
@@ -117,11 +118,11 @@ def _against_silver(context: StageContext, aligner: Aligner, bias: float) -> dic
     Training labels are no test: this says how far the model follows them.
     """
     folder = context.inputs["label"]
-    kind = np.load(folder / "kind.npy", allow_pickle=False)
+    kind = load_array(folder / "kind.npy")
     silver = np.flatnonzero(kind == 0)
     if not len(silver):
         return None
-    pairs = np.load(folder / "pairs.npy", allow_pickle=False)[silver]
+    pairs = load_array(folder / "pairs.npy")[silver]
     labels = Labels.load(folder).take(silver)
     corpus = Corpus.load(context.inputs["preprocess"] / "corpus").take(pairs)
     known = [

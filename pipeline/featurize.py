@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
+from align.arrays import create_array, load_array, open_array
 from align.corpus import Corpus
 from align.errors import InputError
 from align.features import DEFAULT_GROUPS, GROUPS, Edges, Resources, compute, feature_names, parse_groups
@@ -63,7 +64,7 @@ def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> Non
     folder = context.folder / EDGES
     edges = int(edge_offsets(shapes)[-1])
     save_description(folder, shapes, names)
-    _make_features_file(folder / "features.npy", (edges, len(names)))
+    create_array(folder / "features.npy", np.float32, (edges, len(names)))
     tasks = [
         Task(
             **inputs,
@@ -108,14 +109,13 @@ def fill(task: Task) -> None:
     """Write the features of a run of pairs into their place in the file, in any process."""
     resources = _resources(task.preprocess, task.embed, task.lexicon)
     pairs = _pairs(task.preprocess, task.label)
-    offsets = edge_offsets(np.load(Path(task.edges) / "shapes.npy", allow_pickle=False))
+    offsets = edge_offsets(load_array(Path(task.edges) / "shapes.npy"))
     first, last = int(offsets[task.start]), int(offsets[task.stop])
     if first == last:
         return
     part = compute(pairs.block(task.start, task.stop), resources, groups=task.groups)
-    features = np.load(Path(task.edges) / "features.npy", mmap_mode="r+", allow_pickle=False)
+    features = open_array(Path(task.edges) / "features.npy")
     features[first:last] = part.features
-    features.flush()
 
 
 def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
@@ -123,8 +123,7 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
     vectors = []
     for side in ("source", "target"):
         path = embed / f"{side}.vectors.npy"
-        on_disk = path.stat().st_size > 4096
-        vectors.append(np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False))
+        vectors.append(load_array(path, mapped=True))
     return Resources(
         Lexicon.load(lexicon, mapped=True),
         vectors[0],
@@ -136,8 +135,8 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
 
 def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
     """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
-    kind = np.load(label / "kind.npy", allow_pickle=False)
-    index = np.load(label / "pairs.npy", allow_pickle=False)
+    kind = load_array(label / "kind.npy")
+    index = load_array(label / "pairs.npy")
     parts = []
     # Runs of one kind: as a rule there are two at most.
     ends = [*(np.flatnonzero(kind[1:] != kind[:-1]) + 1).tolist(), len(kind)]
@@ -157,13 +156,6 @@ def _resources(preprocess: str, embed: str, lexicon: str) -> Resources:
 @lru_cache(maxsize=1)
 def _pairs(preprocess: str, label: str) -> Corpus:
     return labelled_pairs(Path(preprocess), Path(label))
-
-
-def _make_features_file(path: Path, shape: tuple[int, int]) -> None:
-    if shape[0] * shape[1] == 0:  # an empty file cannot be mapped
-        np.save(path, np.zeros(shape, dtype=np.float32), allow_pickle=False)
-        return
-    np.lib.format.open_memmap(path, mode="w+", dtype=np.float32, shape=shape).flush()
 
 
 def load_edges(featurize: Path) -> Edges:

@@ -14,6 +14,7 @@ import numpy as np
 import pyarrow.parquet as pq
 
 from align.aligner import Aligner
+from align.arrays import load_array
 from align.errors import InputError, WorkError
 from align.links import Link, check_bounds, parse_pharaoh
 from align.report import ShownPair, as_json, reasons_of, render
@@ -133,7 +134,7 @@ def _corpus_pairs(
 ) -> tuple[list[ShownPair], Aligned]:
     """Return a sample of the pairs that were aligned, and the counts of all."""
     folder = context.inputs["align"]
-    lines = np.load(context.inputs["preprocess"] / "lines.npy", allow_pickle=False)
+    lines = load_array(context.inputs["preprocess"] / "lines.npy")
     candidates = np.unique(lines)
     chosen = candidates
     if len(candidates) > count:

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from align import silver
+from align.arrays import load_array, save_array
 from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.labels import Labels, from_gold
@@ -154,7 +155,7 @@ def _silver(
     """Return a sample of the corpus, its labels, and figures of both."""
     folder = context.inputs["preprocess"]
     corpus = Corpus.load(folder / "corpus")
-    usable = np.flatnonzero(np.load(folder / "in_statistics.npy", allow_pickle=False))
+    usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
     if not len(usable):
         raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
     sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)
@@ -233,8 +234,7 @@ def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, 
 
 
 def _vectors(path: Path) -> np.ndarray:
-    on_disk = path.stat().st_size > 4096
-    return np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False)
+    return load_array(path, mapped=True)
 
 
 def _write(
@@ -245,8 +245,8 @@ def _write(
     kinds = [np.full(len(places), kind, dtype=np.uint8) for kind, places, _ in made]
     kind = np.concatenate([np.zeros(0, dtype=np.uint8), *kinds])
     pairs = np.concatenate([np.zeros(0, dtype=np.int64), *(places for _, places, _ in made)])
-    np.save(context.folder / "kind.npy", kind, allow_pickle=False)
-    np.save(context.folder / "pairs.npy", pairs, allow_pickle=False)
+    save_array(context.folder / "kind.npy", kind)
+    save_array(context.folder / "pairs.npy", pairs)
     Labels.join([labels for _, _, labels in made]).save(context.folder)
     with open(context.folder / "summary.json", "w", encoding="utf-8", newline="\n") as file:
         json.dump(summary, file, indent=1, ensure_ascii=False)

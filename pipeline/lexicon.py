@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 
 from align import cooccurrence
+from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
 from align.corpus import Corpus
 from align.errors import InputError, WorkError
@@ -147,7 +148,7 @@ def _index(
     parts = [Corpus.load(folder / "corpus")]
     if context.option("gold.in_corpus") and (folder / "gold").is_dir():
         parts.append(Corpus.load(folder / "gold"))
-    usable = np.flatnonzero(np.load(folder / "in_statistics.npy", allow_pickle=False))
+    usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
     order = np.random.default_rng(context.seed).permutation(usable)
     gold = sum(map(len, parts[1:]))
     if not len(usable) + gold:

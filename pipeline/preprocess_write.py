@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
+from align.arrays import create_array, open_array, save_array
 from align.vocabulary import Vocabulary
 from pipeline.preprocess_shard import SIDES, Summary, shard_files
 
@@ -42,23 +43,16 @@ class _Growing:
 
     def __init__(self, path: Path, dtype: type, *shape: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
-        # An empty file cannot be mapped.
-        self._array = (
-            np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape) if shape[0] else None
-        )
-        if self._array is None:
-            np.save(path, np.zeros(shape, dtype=dtype), allow_pickle=False)
+        create_array(path, dtype, shape)
+        self._array = open_array(path)
         self._filled = 0
 
     def add(self, values: np.ndarray) -> None:
-        if self._array is not None and len(values):
-            self._array[self._filled : self._filled + len(values)] = values
-            self._filled += len(values)
+        self._array[self._filled : self._filled + len(values)] = values
+        self._filled += len(values)
 
     def close(self) -> None:
-        if self._array is not None:
-            assert self._filled == len(self._array)
-            self._array.flush()
+        assert self._filled == len(self._array)
 
 
 class _Ragged:
@@ -72,7 +66,7 @@ class _Ragged:
 
     def save(self, path: Path) -> None:
         sizes = np.concatenate([np.zeros(1, dtype=np.int64), *self._sizes])
-        np.save(path, np.cumsum(sizes), allow_pickle=False)
+        save_array(path, np.cumsum(sizes))
 
 
 def write_corpus(

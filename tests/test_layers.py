@@ -70,6 +70,19 @@ def test_text_and_models_of_strangers_are_read_safely(path):
             assert any(keyword.arg == "allow_pickle" for keyword in node.keywords), name_of(path)
 
 
+# These hold several arrays in one zip file, which numpy reads and writes whole.
+ZIPPED = ("align/solvers/state.py", "pipeline/preprocess_shard.py", "pipeline/preprocess_write.py")
+
+
+@pytest.mark.parametrize("path", [*ALIGN, *PIPELINE], ids=name_of)
+def test_array_files_are_read_and_written_in_one_place(path):
+    if name_of(path) in ("align/arrays.py", *ZIPPED):
+        return
+    for node, function in calls(ast.parse(path.read_bytes())):
+        odd = re.fullmatch(r"(np|numpy)\..*\b(load|save|savez\w*|open_memmap|memmap|fromfile)", function)
+        assert not odd, f"{name_of(path)}:{node.lineno}: use align.arrays"
+
+
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_text_files_are_opened_as_utf8(path):
     for node, function in calls(ast.parse(path.read_bytes())):

@@ -9,7 +9,10 @@ from pathlib import Path
 
 import numpy as np
 
+from align.arrays import load_array, save_array
 from align.errors import InputError
+
+_REMEDY = "run featurize again, with --force"
 
 
 @dataclass(frozen=True)
@@ -69,7 +72,7 @@ class Edges:
     def save(self, folder: Path) -> None:
         """Write ``shapes.npy``, ``features.npy`` and ``names.json`` into ``folder``, made if missing."""
         save_description(folder, self.shapes, self.names)
-        np.save(folder / "features.npy", self.features, allow_pickle=False)
+        save_array(folder / "features.npy", self.features)
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = True) -> Edges:
@@ -82,26 +85,21 @@ class Edges:
         """
         try:
             names = tuple(json.loads((folder / "names.json").read_text(encoding="utf-8")))
-            shapes = np.load(folder / "shapes.npy", allow_pickle=False)
-            on_disk = mapped and (folder / "features.npy").stat().st_size > 4096
-            features = np.load(
-                folder / "features.npy", mmap_mode="r" if on_disk else None, allow_pickle=False
-            )
-        except (OSError, ValueError, EOFError) as error:
-            raise InputError(f"{folder}: no edges can be read ({error}); run featurize again") from None
+        except (OSError, ValueError) as error:
+            raise InputError(f"{folder}: no edges can be read ({error}); {_REMEDY}") from None
+        shapes = load_array(folder / "shapes.npy", remedy=_REMEDY)
+        features = load_array(folder / "features.npy", mapped=mapped, remedy=_REMEDY)
         offsets = edge_offsets(shapes)
         if features.shape != (offsets[-1], len(names)):
             expected = (int(offsets[-1]), len(names))
-            raise InputError(
-                f"{folder}: features are {features.shape}, expected {expected}; run featurize again"
-            )
+            raise InputError(f"{folder}: features are {features.shape}, expected {expected}; {_REMEDY}")
         return cls(shapes, offsets, features, names)
 
 
 def save_description(folder: Path, shapes: np.ndarray, names: Sequence[str]) -> None:
     """Write what :meth:`Edges.save` writes but the features, into ``folder``, made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
-    np.save(folder / "shapes.npy", shapes, allow_pickle=False)
+    save_array(folder / "shapes.npy", shapes)
     text = json.dumps(list(names), ensure_ascii=False, indent=0) + "\n"
     (folder / "names.json").write_text(text, encoding="utf-8", newline="\n")
 

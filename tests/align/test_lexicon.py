@@ -91,7 +91,8 @@ def test_large_tables_can_stay_on_disk(tmp_path):
     big = estimate(corpus, 200, 200, min_probability=0)
     big.save(tmp_path)
     mapped = Lexicon.load(tmp_path, mapped=True)
-    assert isinstance(mapped.forward, np.memmap)
+    assert not mapped.forward.flags.owndata
+    assert not mapped.forward.flags.writeable
     for one, other in zip(edge_values(big, corpus), edge_values(mapped, corpus), strict=True):
         np.testing.assert_array_equal(one, other)
 
@@ -109,7 +110,7 @@ def test_folders_that_are_no_tables_are_refused(lexicon, tmp_path):
     with pytest.raises(InputError, match=r"offsets\.npy: no array can be read .*; make the tables again"):
         Lexicon.load(tmp_path)
     (tmp_path / "offsets.npy").unlink()
-    with pytest.raises(InputError, match=r"offsets\.npy: no such file; make the tables again"):
+    with pytest.raises(InputError, match=r"offsets\.npy: missing; make the tables again"):
         Lexicon.load(tmp_path)
 
 

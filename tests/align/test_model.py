@@ -158,6 +158,7 @@ class TestDamaged:
             ("sizes", {"source_words": 1}),
             ("calibration", [1.0]),
             ("calibration", [1.0, None]),
+            ("calibration", [1.0, 10**400]),
             ("options", []),
             ("provenance", None),
         ],
@@ -167,12 +168,23 @@ class TestDamaged:
         with pytest.raises(InputError, match=f"model.json: {key} is "):
             Model.load(folder)
 
+    def test_a_description_nested_without_end(self, folder):
+        (folder / "model.json").write_text("[" * 100_000, encoding="utf-8")
+        with pytest.raises(InputError, match="model.json: no JSON can be read"):
+            Model.load(folder)
+
+    def test_a_count_too_long_to_be_one(self, folder):
+        path = folder / "source.vocabulary.tsv"
+        path.write_text("word\t" + "9" * 5000 + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match="source.vocabulary.tsv:1: not 'word TAB count'"):
+            Model.load(folder)
+
     def test_an_unknown_group(self, folder):
         edit(folder, groups=["cosine", "telepathy"])
         with pytest.raises(InputError, match="this version has no feature group 'telepathy'; update liaison"):
             read_description(folder)
 
-    @pytest.mark.parametrize("line", ["bias\tx", "bias", "\t1.0", "bias\tnan", "bias\tinf"])
+    @pytest.mark.parametrize("line", ["bias\tx", "bias", "\t1.0", "bias\tnan", "bias\tinf", "bias\t1e300"])
     def test_a_wrong_weight_is_named(self, folder, line):
         lines = (folder / "weights.tsv").read_text(encoding="utf-8").split("\n")
         (folder / "weights.tsv").write_text("\n".join([lines[0], line, *lines[2:]]), encoding="utf-8")
@@ -206,6 +218,8 @@ class TestDamaged:
             ("targets", lambda values: values.astype(np.int64), "targets.npy: int64, not int32"),
             ("offsets", lambda values: values[::-1].copy(), "offsets.npy"),
             ("source_counts", lambda values: values[:-1], "make the tables again"),
+            ("source_counts", lambda values: values[0], r"source_counts.npy: shape \(\), not a row"),
+            ("target_counts", lambda values: values - 10**6, "target_counts.npy: a count is below 0"),
         ],
     )
     def test_statistics_are_checked(self, folder, name, change, message):

@@ -1,0 +1,190 @@
+"""Array files (``.npy``): written so that a full disk is an error, read so that no file can do harm.
+
+NumPy's own functions leave two gaps. A file that is mapped for writing takes its place on the disk only as
+it is filled, and where the disk is full by then the process is killed by a signal (SIGBUS):
+:func:`create_array` reserves the place first. And a header is believed: a file that is cut off, or claims to
+be larger than memory, fails in many ways, which :func:`load_array` tells in one.
+
+References
+----------
+.. [1] NumPy developers, "The npy format", NumPy Enhancement Proposal 1,
+   https://numpy.org/neps/nep-0001-npy-format.html.
+"""
+
+from __future__ import annotations
+
+import errno
+import math
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from align.errors import InputError
+
+REMEDY = "make it again (what a stage left: with --force)"
+
+# A file of fewer bytes is read; a larger one can be mapped.
+MAPPED_FROM = 4096
+
+# Bytes written at a time.
+_PIECE = 1 << 24
+
+
+def save_array(path: Path, values: np.ndarray) -> None:
+    """Write an array to a file.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is there.
+    values : ndarray
+        Of numbers, truth values or text, of any shape.
+
+    Raises
+    ------
+    OSError
+        If it cannot be written (a full disk: ``ENOSPC``); it names the file.
+    """
+    values = np.ascontiguousarray(values) if values.ndim else np.asarray(values)
+    with _naming(path), open(path, "wb") as out:
+        _write_header(out, values.dtype, values.shape)
+        if values.size:
+            flat = values.reshape(-1).view(np.uint8).data
+            for start in range(0, len(flat), _PIECE):
+                out.write(flat[start : start + _PIECE])
+
+
+def create_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> None:
+    """Make a file of zeros, its place on the disk reserved, to be filled by :func:`open_array`.
+
+    Parameters
+    ----------
+    path : Path
+        The file; its folder is there.
+    dtype : dtype_like
+        Of numbers or truth values.
+    shape : tuple of int
+        Each >= 0.
+
+    Raises
+    ------
+    OSError
+        If the disk has no room for it (``ENOSPC``); it names the file.
+    """
+    kind = np.dtype(dtype)
+    with _naming(path), open(path, "wb") as out:
+        _write_header(out, kind, shape)
+        out.flush()
+        size = math.prod(shape) * kind.itemsize
+        if size:
+            _reserve(out, size)
+
+
+def open_array(path: Path) -> np.ndarray:
+    """Return the array of a file of :func:`create_array`, to be changed in place on the disk.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load_array`.
+    """
+    return _opened(path, "r+", REMEDY)
+
+
+def load_array(path: Path, *, mapped: bool = False, remedy: str = REMEDY) -> np.ndarray:
+    """Return the array of a file.
+
+    Parameters
+    ----------
+    path : Path
+        What :func:`save_array` or ``numpy.save`` wrote.
+    mapped : bool
+        Leave the values of a large file on the disk (memory-mapped, read-only).
+    remedy : str
+        What to do about a bad file, the end of the message.
+
+    Raises
+    ------
+    InputError
+        If there is no such file, it holds Python objects or no array, or its size is not what it says.
+    """
+    return _opened(path, "r" if mapped else None, remedy)
+
+
+def _opened(path: Path, mode: str | None, remedy: str) -> np.ndarray:
+    try:
+        with open(path, "rb") as file:
+            dtype, shape, order = _header(file)
+            start, size = file.tell(), os.fstat(file.fileno()).st_size
+            expected = math.prod(shape) * dtype.itemsize
+            if size - start != expected:
+                fault = "cut off" if size - start < expected else "too long"
+                raise ValueError(f"{fault}: {size - start} bytes of values, not the {expected} of {shape}")
+            if mode == "r+" or (mode == "r" and size > MAPPED_FROM):
+                if expected:
+                    # Without the class: slices of a memmap cost ten times as much.
+                    return np.asarray(np.memmap(path, dtype, mode, start, shape, order))  # type: ignore[call-overload]
+                return np.zeros(shape, dtype)
+            values = np.frombuffer(file.read(expected), dtype).reshape(shape, order=order)  # type: ignore[call-overload]
+            return np.array(values)
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; {remedy}") from None
+    except OSError as error:
+        raise InputError(f"{path}: no array can be read ({error.strerror or error}); {remedy}") from None
+    except (ValueError, EOFError) as error:
+        raise InputError(f"{path}: no array can be read ({error}); {remedy}") from None
+
+
+def _header(file: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...], str]:
+    """Read what stands before the values: their type, shape and order.
+
+    Raises
+    ------
+    ValueError
+        If it is no header of plain values. What NumPy says of it is left out: it advises to trust the file.
+    """
+    readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    try:
+        shape, fortran, dtype = readers[np.lib.format.read_magic(file)](file)
+    except Exception:  # the tokenizer and the parser behind it fail in ways of their own
+        raise ValueError("cut off or no array file") from None
+    if dtype.hasobject:
+        raise ValueError("holds Python objects, which are never loaded")
+    if any(isinstance(size, bool) or size < 0 for size in shape):
+        raise ValueError(f"the shape {shape} is none")
+    return dtype, shape, "F" if fortran else "C"
+
+
+def _write_header(out: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> None:
+    described = {"descr": np.lib.format.dtype_to_descr(dtype), "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(out, described)
+
+
+def _reserve(out: BinaryIO, size: int) -> None:
+    """Add ``size`` zero bytes that have their place on the disk."""
+    start = out.tell()
+    if hasattr(os, "posix_fallocate"):
+        try:
+            os.posix_fallocate(out.fileno(), start, size)
+            return
+        except OSError as error:
+            if error.errno not in (errno.EOPNOTSUPP, errno.EINVAL):
+                raise
+    # Not every system and disk can reserve: there the zeros are written.
+    for done in range(0, size, _PIECE):
+        out.write(bytes(min(_PIECE, size - done)))
+
+
+@contextmanager
+def _naming(path: Path) -> Iterator[None]:
+    """Let errors of writing name the file: those of ``write`` do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
