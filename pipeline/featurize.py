@@ -7,6 +7,7 @@ fly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -17,7 +18,9 @@ from align.corpus import Corpus
 from align.features import DEFAULT_GROUPS, GROUPS, Edges, Resources, compute, feature_names, parse_groups
 from align.features.edges import edge_offsets, save_description
 from align.lexicon import Lexicon
+from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
+from pipeline.sampling import LINKS, POSTERIORS
 from pipeline.stage import StageContext
 
 EDGES = "edges"
@@ -98,7 +101,13 @@ def fill(task: Task) -> None:
     first, last = int(offsets[task.start]), int(offsets[task.stop])
     if first == last:
         return
-    part = compute(pairs.block(task.start, task.stop), resources, groups=task.groups)
+    stored = _posteriors(task.lexicon, task.label)
+    part = compute(
+        pairs.block(task.start, task.stop),
+        resources,
+        groups=task.groups,
+        posteriors=None if stored is None else stored.block(task.start, task.stop),
+    )
     features = np.load(Path(task.edges) / "features.npy", mmap_mode="r+", allow_pickle=False)
     features[first:last] = part.features
     features.flush()
@@ -111,28 +120,46 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
         path = embed / f"{side}.vectors.npy"
         on_disk = path.stat().st_size > 4096
         vectors.append(np.load(path, mmap_mode="r" if on_disk else None, allow_pickle=False))
+    tables = Lexicon.load(lexicon, mapped=True)
+    links = lexicon / LINKS
     return Resources(
-        Lexicon.load(lexicon, mapped=True),
+        tables,
         vectors[0],
         vectors[1],
         Vocabulary.load(preprocess / "source.vocabulary.tsv"),
         Vocabulary.load(preprocess / "target.vocabulary.tsv"),
+        Links.load(links, tables) if links.is_dir() else None,
     )
 
 
 def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
     """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
+    return Corpus.join(
+        [Corpus.load(preprocess / folder).take(chosen) for folder, chosen in _labelled_runs(label)]
+    )
+
+
+def labelled_posteriors(lexicon: Path, label: Path) -> Posteriors | None:
+    """Return what was sampled of the labelled pairs, in the order of the labels; None without a sample."""
+    if not (lexicon / POSTERIORS).is_dir():
+        return None
+    runs = list(_labelled_runs(label))
+    return Posteriors.join(
+        [Posteriors.load(lexicon / POSTERIORS / folder).take(chosen) for folder, chosen in runs]
+    )
+
+
+def _labelled_runs(label: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the folder and the indices of each run of labelled pairs, at least one."""
     kind = np.load(label / "kind.npy", allow_pickle=False)
     index = np.load(label / "pairs.npy", allow_pickle=False)
-    parts = []
     # Runs of one kind: as a rule there are two at most.
     ends = [*(np.flatnonzero(kind[1:] != kind[:-1]) + 1).tolist(), len(kind)]
     start = 0
     for end in ends:
         folder = "gold" if start < end and kind[start] == _GOLD else "corpus"
-        parts.append(Corpus.load(preprocess / folder).take(index[start:end]))
+        yield folder, index[start:end]
         start = end
-    return Corpus.join(parts)
 
 
 @lru_cache(maxsize=1)
@@ -143,6 +170,11 @@ def _resources(preprocess: str, embed: str, lexicon: str) -> Resources:
 @lru_cache(maxsize=1)
 def _pairs(preprocess: str, label: str) -> Corpus:
     return labelled_pairs(Path(preprocess), Path(label))
+
+
+@lru_cache(maxsize=1)
+def _posteriors(lexicon: str, label: str) -> Posteriors | None:
+    return labelled_posteriors(Path(lexicon), Path(label))
 
 
 def _make_features_file(path: Path, shape: tuple[int, int]) -> None:

@@ -47,7 +47,13 @@ STAGES: dict[str, Stage] = {
             needs=("download",),
             uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
         ),
-        Stage("embed", embed.run, needs=("download", "preprocess"), uses=(*LANGUAGES, "gold.in_corpus"), seeded=True),
+        Stage(
+            "embed",
+            embed.run,
+            needs=("download", "preprocess"),
+            uses=(*LANGUAGES, "gold.in_corpus"),
+            seeded=True,
+        ),
         Stage(
             "lexicon",
             lexicon.run,
@@ -77,11 +83,11 @@ STAGES: dict[str, Stage] = {
             seeded=True,
             resumable=True,
         ),
-        Stage("align", align.run, needs=("preprocess", "train")),
+        Stage("align", align.run, needs=("preprocess", "lexicon", "train")),
         Stage(
             "evaluate",
             evaluate.run,
-            needs=("download", "preprocess", "label", "train"),
+            needs=("download", "preprocess", "lexicon", "label", "train"),
             uses=GOLD_LINKS,
             seeded=True,
         ),

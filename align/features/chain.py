@@ -117,7 +117,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
 
 
 @kernel
-def _run_chain(  # type: ignore[no-untyped-def]
+def run_chain(  # type: ignore[no-untyped-def]
     emission, null, observations, states, jumps, backward_jumps, word, empty, backward, norms
 ):
     """Forward-backward over one sentence; ``word[t, s]`` becomes the posterior of state s at time t.
@@ -215,7 +215,7 @@ def _chains(  # type: ignore[no-untyped-def]
         for k in range(m):
             null[k] = null_forward[target_starts[i] + k] + EMISSION_FLOOR
         if n > 0:
-            _run_chain(emission, null, m, n, jumps, backward_jumps, word, empty, backward, norms)
+            run_chain(emission, null, m, n, jumps, backward_jumps, word, empty, backward, norms)
         for j in range(n):
             for k in range(m):
                 forward[offsets[i] + j * m + k] = word[k, j]
@@ -227,7 +227,7 @@ def _chains(  # type: ignore[no-untyped-def]
         for j in range(n):
             null[j] = null_reverse[source_starts[i] + j] + EMISSION_FLOOR
         if m > 0:
-            _run_chain(emission, null, n, m, jumps, backward_jumps, word, empty, backward, norms)
+            run_chain(emission, null, n, m, jumps, backward_jumps, word, empty, backward, norms)
         for j in range(n):
             for k in range(m):
                 edge = offsets[i] + j * m + k
