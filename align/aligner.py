@@ -23,6 +23,7 @@ from align.features.groups import spans
 from align.matching import solve
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
+from align.posteriors import Posteriors
 from align.scoring import score_edges
 from align.shipped import find_model
 from align.text.processor import Tokens
@@ -164,6 +165,7 @@ class Aligner:
         extra_source: Sequence[str] = (),
         extra_target: Sequence[str] = (),
         bias: float = 0.0,
+        posteriors: Posteriors | None = None,
     ) -> BlockLinks:
         """Return the links of a block of a corpus: the compiled path.
 
@@ -175,6 +177,8 @@ class Aligner:
             The words of the ids at and above the vocabularies' sizes.
         bias : float
             Added to the score of every possible link.
+        posteriors : Posteriors, optional
+            What was sampled of the N pairs when the model's tables were made.
 
         Returns
         -------
@@ -185,7 +189,8 @@ class Aligner:
         found = []
         for start, stop in spans(edge_offsets(shapes), _EDGES_AT_A_TIME):
             part = corpus.block(start, stop)
-            edges, scores, linked = self._decode(part, extra_source, extra_target, bias)
+            stored = None if posteriors is None else posteriors.block(start, stop)
+            edges, scores, linked = self._decode(part, extra_source, extra_target, bias, stored)
             chosen = scores[linked]
             found.append(
                 BlockLinks.build(
@@ -203,7 +208,12 @@ class Aligner:
         return resources.source_vocabulary, resources.target_vocabulary
 
     def _decode(
-        self, corpus: Corpus, extra_source: Sequence[str], extra_target: Sequence[str], bias: float
+        self,
+        corpus: Corpus,
+        extra_source: Sequence[str],
+        extra_target: Sequence[str],
+        bias: float,
+        posteriors: Posteriors | None = None,
     ) -> tuple[Edges, np.ndarray, np.ndarray]:
         """Return the edges of a block, their scores, and the indices of those that are linked."""
         edges = compute(
@@ -212,6 +222,7 @@ class Aligner:
             groups=self.model.groups,
             extra_source=extra_source,
             extra_target=extra_target,
+            posteriors=posteriors,
         )
         scores = score_edges(edges.features, self.model.weights)
         linked = solve(scores + bias if bias else scores, edges.shapes, edges.offsets)

@@ -7,6 +7,7 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 ``source.vocabulary.tsv``,      ``word TAB count`` by rank
 ``target.vocabulary.tsv``
 ``lexicon/*.npy``               bitext statistics; absent where ``sizes.cells`` is null
+``lexicon/links/*.npy``         expected links; absent where ``sizes.jumps`` is null or missing
 ``source.vectors.npy``,         word vectors, float32; absent where ``sizes.dimensions`` is null
 ``target.vectors.npy``
 =============================== ==========================================================================
@@ -36,10 +37,12 @@ from align.model_reading import (
     SIDES,
     read_description,
     read_lexicon,
+    read_links,
     read_vectors,
     read_vocabulary,
     read_weights,
 )
+from align.posteriors import Links
 
 
 @dataclass(frozen=True)
@@ -110,8 +113,9 @@ class Model:
         folder : Path
             Where to.
         vocabularies_from, lexicon_from, vectors_from : Path, optional
-            Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` and
-            the stage ``embed``: they are hard-linked to save disk, or copied where that cannot be.
+            Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` (the
+            expected links in ``links/``) and the stage ``embed``: they are hard-linked to save disk, or
+            copied where that cannot be.
         """
         folder.mkdir(parents=True, exist_ok=True)
         resources = self.resources
@@ -127,8 +131,12 @@ class Model:
             if lexicon_from is None:
                 resources.lexicon.save(folder / "lexicon")
             else:
-                for field in fields(Lexicon):
-                    _link(lexicon_from / f"{field.name}.npy", folder / "lexicon" / f"{field.name}.npy")
+                _link_fields(Lexicon, lexicon_from, folder / "lexicon")
+        if resources.links is not None:
+            if lexicon_from is None:
+                resources.links.save(folder / "lexicon" / "links")
+            else:
+                _link_fields(Links, lexicon_from / "links", folder / "lexicon" / "links")
         for side, vectors in zip(SIDES, (resources.source_vectors, resources.target_vectors), strict=True):
             name = f"{side}.vectors.npy"
             if vectors is None:
@@ -158,6 +166,9 @@ class Model:
                 "source_words": len(resources.source_vocabulary),
                 "target_words": len(resources.target_vocabulary),
                 "cells": None if resources.lexicon is None else resources.lexicon.cells,
+                "jumps": None
+                if resources.links is None
+                else [len(resources.links.forward_jumps), len(resources.links.reverse_jumps)],
                 "dimensions": None if resources.source_vectors is None else resources.dimensions,
             },
             "calibration": list(self.calibration),
@@ -188,6 +199,10 @@ class Model:
         lexicon = (
             None if sizes["cells"] is None else read_lexicon(folder / "lexicon", sizes["cells"], lengths)
         )
+        jumps = sizes.get("jumps")
+        links = (
+            None if lexicon is None or jumps is None else read_links(folder / "lexicon/links", lexicon, jumps)
+        )
         vectors: list[np.ndarray | None] = [None, None]
         if sizes["dimensions"] is not None:
             vectors = [
@@ -200,7 +215,7 @@ class Model:
                 weights=weights,
                 names=names,
                 groups=tuple(described["groups"]),
-                resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1]),
+                resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links),
                 text=described["text"],
                 calibration=(float(described["calibration"][0]), float(described["calibration"][1])),
                 options=described["options"],
@@ -208,6 +223,11 @@ class Model:
             )
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None
+
+
+def _link_fields(record: type[Lexicon] | type[Links], old: Path, new: Path) -> None:
+    for field in fields(record):
+        _link(old / f"{field.name}.npy", new / f"{field.name}.npy")
 
 
 def _link(old: Path, new: Path) -> None:

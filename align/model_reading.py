@@ -18,6 +18,7 @@ from align.arrays import load_array
 from align.errors import InputError
 from align.features import GROUPS
 from align.lexicon import Lexicon
+from align.posteriors import Links
 from align.vocabulary import Vocabulary
 
 FORMAT = 1
@@ -88,7 +89,13 @@ def _are_sizes(value: Any) -> bool:
         and all(
             key in value and (value[key] is None or _whole(value[key])) for key in ("cells", "dimensions")
         )
+        # models of before the sampler do not have it
+        and (value.get("jumps") is None or _are_jumps(value["jumps"], value["cells"]))
     )
+
+
+def _are_jumps(value: Any, cells: int | None) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(map(_whole, value)) and cells is not None
 
 
 _FORMS = {
@@ -184,6 +191,21 @@ _LEXICON_TYPES = {
     "source_counts": np.int64,
     "target_counts": np.int64,
 }
+
+
+def read_links(folder: Path, lexicon: Lexicon, jumps: list[int]) -> Links:
+    """Return the expected links over the cells of a lexicon, memory-mapped, given the lengths of both jumps.
+
+    Raises
+    ------
+    InputError
+        As :meth:`align.posteriors.Links.load`, or if there are other numbers of jumps.
+    """
+    links = Links.load(folder, lexicon)
+    found = [len(links.forward_jumps), len(links.reverse_jumps)]
+    if found != jumps:
+        raise InputError(f"{folder}: numbers of jumps {found}, not {jumps}; {REMEDY}")
+    return links
 
 
 def read_vectors(path: Path, shape: tuple[int, int]) -> np.ndarray:

@@ -30,7 +30,9 @@ from align.blocklinks import BlockLinks
 from align.corpus import Corpus
 from align.errors import InputError
 from align.links import Link, format_pharaoh
+from align.posteriors import Posteriors, load_if_there
 from pipeline.config import Config
+from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 
 LINKS, SCORES, TABLE = "links.txt", "scores.txt", "links.parquet"
@@ -56,6 +58,7 @@ class Task:
 
     preprocess: str
     model: str
+    lexicon: str
     start: int
     stop: int
     first: int
@@ -95,8 +98,11 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
         If an option is out of range.
     """
     _check_options(block, bias)
-    preprocess, model = context.inputs["preprocess"], context.inputs["train"]
-    tasks = list(_tasks(preprocess, model, block, bias, confidences))
+    preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
+    tasks = [
+        Task(str(preprocess), str(model), str(lexicon), *piece, bias, confidences)
+        for piece in _pieces(preprocess, block)
+    ]
     pairs = empty = links = 0
     total = 0.0
     table = _Table(context.folder / TABLE)
@@ -127,7 +133,12 @@ def align_lines(task: Task) -> Aligned:
     corpus, lines = _corpus(task.preprocess)
     own = lines[task.start : task.stop] - task.first
     count = task.last - task.first
-    found = aligner.align_block(corpus.block(task.start, task.stop), bias=task.bias).merged(own, count)
+    stored = _posteriors(task.lexicon)
+    found = aligner.align_block(
+        corpus.block(task.start, task.stop),
+        bias=task.bias,
+        posteriors=None if stored is None else stored.block(task.start, task.stop),
+    ).merged(own, count)
     _check(found, task)
     used = np.zeros(count, dtype=bool)
     used[own] = True
@@ -168,8 +179,11 @@ def link_lines(found: BlockLinks, *, confidences: bool) -> Iterator[str]:
             yield " ".join([f"{j}-{k}" for j, k, _ in links])
 
 
-def _tasks(preprocess: Path, model: Path, block: int, bias: float, confidences: bool) -> Iterator[Task]:
-    """Cut the corpus where a line ends, about ``block`` parts at a time; all lines are in some task."""
+def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut the corpus where a line ends, about ``block`` parts at a time; all lines are in some piece.
+
+    Yields the first and the last part, the first and the last line of each.
+    """
     lines = load_array(preprocess / "lines.npy")
     count = len(load_array(preprocess / "source.spans.offsets.npy")) - 1
     start = first = 0
@@ -178,13 +192,18 @@ def _tasks(preprocess: Path, model: Path, block: int, bias: float, confidences: 
         # A line's parts stay together.
         stop = int(np.searchsorted(lines, lines[stop - 1], side="right")) if stop > start else stop
         last = int(lines[stop]) if stop < len(lines) else count
-        yield Task(str(preprocess), str(model), start, stop, first, last, bias, confidences)
+        yield start, stop, first, last
         start, first = stop, last
 
 
 @lru_cache(maxsize=1)
 def _aligner(model: str) -> Aligner:
     return Aligner.load(model)
+
+
+@lru_cache(maxsize=1)
+def _posteriors(lexicon: str) -> Posteriors | None:
+    return load_if_there(Path(lexicon) / POSTERIORS / "corpus")
 
 
 @lru_cache(maxsize=1)

@@ -18,8 +18,10 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.labels import Labels
 from align.links import Link, format_pharaoh
+from align.posteriors import Posteriors, load_if_there
 from pipeline.config import Config
 from pipeline.gold import Gold, read_gold
+from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 
 NO_COUNTS = np.zeros((0, len(metrics.COLUMNS)), dtype=np.int64)
@@ -50,7 +52,11 @@ def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias
         base=context.option("gold.base"),
     )
     aligner = Aligner.load(context.inputs["train"])
-    links = _links_of(aligner, Corpus.load(context.inputs["preprocess"] / "gold"), bias) if gold else []
+    links = []
+    if gold is not None:
+        links = _links_of(
+            aligner, Corpus.load(context.inputs["preprocess"] / "gold"), bias, _stored(context, "gold")
+        )
     with open(context.folder / "gold.links.txt", "w", encoding="utf-8", newline="\n") as out:
         out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
     train = context.option("gold.train")
@@ -102,9 +108,16 @@ def _check_options(samples: int, bias: float) -> None:
         raise InputError(f"evaluate.bias: {bias} is not finite; give a number")
 
 
-def _links_of(aligner: Aligner, corpus: Corpus, bias: float) -> list[list[Link]]:
+def _stored(context: StageContext, folder: str) -> Posteriors | None:
+    """Return what was sampled of the corpus or the gold text."""
+    return load_if_there(context.inputs["lexicon"] / POSTERIORS / folder)
+
+
+def _links_of(
+    aligner: Aligner, corpus: Corpus, bias: float, posteriors: Posteriors | None
+) -> list[list[Link]]:
     """Return the model's links of each pair, between surface tokens, with confidences."""
-    found = aligner.align_block(corpus, bias=bias)
+    found = aligner.align_block(corpus, bias=bias, posteriors=posteriors)
     rows = list(zip(found.source.tolist(), found.target.tolist(), found.confidence.tolist(), strict=True))
     return [
         [Link(j, k, True, confidence) for j, k, confidence in rows[start:stop]]
@@ -134,7 +147,9 @@ def _against_silver(context: StageContext, aligner: Aligner, bias: float) -> dic
             zip(corpus.source.offsets[:-1].tolist(), corpus.target.offsets[:-1].tolist(), strict=True)
         )
     ]
-    score = metrics.score(metrics.statistics(_links_of(aligner, corpus, bias), known))
+    stored = _stored(context, "corpus")
+    links = _links_of(aligner, corpus, bias, None if stored is None else stored.take(pairs))
+    score = metrics.score(metrics.statistics(links, known))
     return score.as_dict()
 
 

@@ -7,6 +7,7 @@ fly.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -19,8 +20,10 @@ from align.errors import InputError
 from align.features import DEFAULT_GROUPS, GROUPS, Edges, Resources, compute, feature_names, parse_groups
 from align.features.edges import edge_offsets, save_description
 from align.lexicon import Lexicon
+from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.sampling import LINKS, POSTERIORS
 from pipeline.stage import StageContext
 
 EDGES = "edges"
@@ -113,7 +116,13 @@ def fill(task: Task) -> None:
     first, last = int(offsets[task.start]), int(offsets[task.stop])
     if first == last:
         return
-    part = compute(pairs.block(task.start, task.stop), resources, groups=task.groups)
+    stored = _posteriors(task.lexicon, task.label)
+    part = compute(
+        pairs.block(task.start, task.stop),
+        resources,
+        groups=task.groups,
+        posteriors=None if stored is None else stored.block(task.start, task.stop),
+    )
     features = open_array(Path(task.edges) / "features.npy")
     features[first:last] = part.features
 
@@ -124,28 +133,46 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
     for side in ("source", "target"):
         path = embed / f"{side}.vectors.npy"
         vectors.append(load_array(path, mapped=True))
+    tables = Lexicon.load(lexicon, mapped=True)
+    links = lexicon / LINKS
     return Resources(
-        Lexicon.load(lexicon, mapped=True),
+        tables,
         vectors[0],
         vectors[1],
         Vocabulary.load(preprocess / "source.vocabulary.tsv"),
         Vocabulary.load(preprocess / "target.vocabulary.tsv"),
+        Links.load(links, tables) if links.is_dir() else None,
     )
 
 
 def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
     """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
+    return Corpus.join(
+        [Corpus.load(preprocess / folder).take(chosen) for folder, chosen in _labelled_runs(label)]
+    )
+
+
+def labelled_posteriors(lexicon: Path, label: Path) -> Posteriors | None:
+    """Return what was sampled of the labelled pairs, in the order of the labels; None without a sample."""
+    if not (lexicon / POSTERIORS).is_dir():
+        return None
+    runs = list(_labelled_runs(label))
+    return Posteriors.join(
+        [Posteriors.load(lexicon / POSTERIORS / folder).take(chosen) for folder, chosen in runs]
+    )
+
+
+def _labelled_runs(label: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the folder and the indices of each run of labelled pairs, at least one."""
     kind = load_array(label / "kind.npy")
     index = load_array(label / "pairs.npy")
-    parts = []
     # Runs of one kind: as a rule there are two at most.
     ends = [*(np.flatnonzero(kind[1:] != kind[:-1]) + 1).tolist(), len(kind)]
     start = 0
     for end in ends:
         folder = "gold" if start < end and kind[start] == _GOLD else "corpus"
-        parts.append(Corpus.load(preprocess / folder).take(index[start:end]))
+        yield folder, index[start:end]
         start = end
-    return Corpus.join(parts)
 
 
 @lru_cache(maxsize=1)
@@ -156,6 +183,11 @@ def _resources(preprocess: str, embed: str, lexicon: str) -> Resources:
 @lru_cache(maxsize=1)
 def _pairs(preprocess: str, label: str) -> Corpus:
     return labelled_pairs(Path(preprocess), Path(label))
+
+
+@lru_cache(maxsize=1)
+def _posteriors(lexicon: str, label: str) -> Posteriors | None:
+    return labelled_posteriors(Path(lexicon), Path(label))
 
 
 def load_edges(featurize: Path) -> Edges:

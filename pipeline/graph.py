@@ -87,11 +87,11 @@ STAGES: dict[str, Stage] = {
             resumable=True,
             check=train.check,
         ),
-        Stage("align", align.run, needs=("preprocess", "train"), check=align.check),
+        Stage("align", align.run, needs=("preprocess", "lexicon", "train"), check=align.check),
         Stage(
             "evaluate",
             evaluate.run,
-            needs=("download", "preprocess", "label", "train"),
+            needs=("download", "preprocess", "lexicon", "label", "train"),
             uses=GOLD_LINKS,
             seeded=True,
             check=evaluate.check,

@@ -1,6 +1,7 @@
 """Stage ``lexicon``: which words of the bitext translate each other.
 
-Leaves the tables of :class:`align.lexicon.Lexicon`: the Dice coefficient and IBM Model 1 in both directions.
+Leaves the tables of :class:`align.lexicon.Lexicon` (the Dice coefficient and IBM Model 1 in both directions)
+and what :mod:`pipeline.sampling` adds.
 """
 
 from __future__ import annotations
@@ -13,12 +14,12 @@ import numpy as np
 from align import cooccurrence
 from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
-from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.lexicon import Lexicon, estimate
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.sampling import MOST_CHAINS, sample_links, texts
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
 
@@ -37,8 +38,9 @@ def run(
     min_probability: float = 1e-5,
     prior: str | None = None,
     prior_weight: float = 0.05,
+    chains: int = -1,
 ) -> None:
-    """Count which words occur together, and learn which translate each other (Dice, IBM Model 1).
+    """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
     Parameters
     ----------
@@ -56,6 +58,9 @@ def run(
         A model whose tables start this corpus: a model folder, or the name of a shipped model.
     prior_weight : float
         What an occurrence in the text of the prior counts against one in this corpus, > 0.
+    chains : int
+        Chains that sample who translates whom in the pairs counted: -1 the fewer the more pairs there are
+        (4 for 20,000), 0 no sampling, which is faster and less accurate.
 
     Raises
     ------
@@ -64,16 +69,17 @@ def run(
     WorkError
         If not even one pair fits the memory.
     """
-    _check(pairs, iterations, smoothing, min_probability, prior_weight)
+    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains)
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     known = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
     known_cells = known.cells if known else 0
     together, used, all_pairs = _index(context, pairs, sizes, known_cells)
+    count = int(used.sum())
     memory = together.memory(known_cells)
     context.say(
-        f"statistics of {used} of {all_pairs} pairs, {together.cells} word pairs, "
+        f"statistics of {count} of {all_pairs} pairs, {together.cells} word pairs, "
         f"about {show_size(memory)} of memory"
     )
     likelihoods: list[tuple[float, float]] = []
@@ -96,7 +102,7 @@ def run(
     next(rounds, None)
     lexicon.save(context.folder)
     for key, value in (
-        ("pairs", used),
+        ("pairs", count),
         ("pairs_of_corpus", all_pairs),
         ("word_pairs_counted", together.cells),
         ("word_pairs_kept", lexicon.cells),
@@ -105,6 +111,9 @@ def run(
     ):
         context.note(key, value)
     context.say(f"{lexicon.cells} word pairs kept")
+    del together
+    if chains:
+        sample_links(context, lexicon, used, chains=chains)
 
 
 def local_files(config: Config) -> list[Path]:
@@ -124,17 +133,20 @@ def local_files(config: Config) -> list[Path]:
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight")
+    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight", "chains")
     _check(*(config.option(f"lexicon.{name}") for name in names))
 
 
-def _check(pairs: int, iterations: int, smoothing: float, min_probability: float, weight: float) -> None:
+def _check(
+    pairs: int, iterations: int, smoothing: float, min_probability: float, weight: float, chains: int
+) -> None:
     for fits, name, value, range_told in (
         (pairs >= 0, "pairs", pairs, "0 (all) or more"),
         (iterations >= 1, "iterations", iterations, "1 or more"),
         (0 <= smoothing < np.inf, "smoothing", smoothing, "0 or more"),
         (0 <= min_probability <= 1, "min_probability", min_probability, "0 to 1"),
         (0 < weight < np.inf, "prior_weight", weight, "more than 0"),
+        (-1 <= chains <= MOST_CHAINS, "chains", chains, f"-1 (chosen) to {MOST_CHAINS}"),
     ):
         if not fits:
             raise InputError(f"lexicon.{name}: {value} is out of range; give {range_told}")
@@ -142,12 +154,13 @@ def _check(pairs: int, iterations: int, smoothing: float, min_probability: float
 
 def _index(
     context: StageContext, pairs: int, sizes: tuple[int, int], known_cells: int
-) -> tuple[Cooccurrence, int, int]:
-    """Index the pairs wanted, or as many of them as fit the memory; return how many of how many, too."""
+) -> tuple[Cooccurrence, np.ndarray, int]:
+    """Index the pairs wanted, or as many of them as fit the memory.
+
+    Returns the index, which parts of corpus and gold are in it, and how many pairs might be.
+    """
     folder = context.inputs["preprocess"]
-    parts = [Corpus.load(folder / "corpus")]
-    if context.option("gold.in_corpus") and (folder / "gold").is_dir():
-        parts.append(Corpus.load(folder / "gold"))
+    parts = texts(context)
     usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
     order = np.random.default_rng(context.seed).permutation(usable)
     gold = sum(map(len, parts[1:]))
@@ -174,7 +187,7 @@ def _index(
             f"statistics of {fitting} of {wanted} pairs: more do not fit {show_size(context.memory)}; "
             "give a larger --memory to use all"
         )
-    return together, fitting + gold, len(usable) + gold
+    return together, used, len(usable) + gold
 
 
 def _prior_folder(config: Config, prior: str) -> Path:

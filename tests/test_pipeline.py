@@ -98,7 +98,9 @@ def test_listing_and_dry_run_touch_nothing(done, tmp_path):
     assert "train.lam was 0.01, is 0.5" in changed
     assert changed.count("  run ") + changed.count(" run  ") >= 1
     assert re.search(r"label +skip", changed)
-    assert re.search(r"align +run +train changed", changed) or re.search(r"align +run .*train changed", changed)
+    assert re.search(r"align +run +train changed", changed) or re.search(
+        r"align +run .*train changed", changed
+    )
     assert sorted(workdir.rglob("*")) == before
     run(tmp_path / "new", "--dry-run")
     assert not (tmp_path / "new").exists()
@@ -121,7 +123,9 @@ def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, st
     for name in later:
         shutil.rmtree(copy / "sample" / name)
         (copy / "sample" / "latest" / name).unlink()
-    process = subprocess.Popen(command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    process = subprocess.Popen(
+        command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
     deadline = time.monotonic() + 60
     folder = copy / "sample" / stage
     while not folder.exists() and process.poll() is None:
@@ -165,7 +169,8 @@ def test_several_corpora_and_one_that_fails(done, tmp_path):
     workdir, _, _ = done
     broken = tmp_path / "broken.toml"
     broken.write_text(
-        '[corpus]\nname = "broken"\nsource = "en"\ntarget = "fr"\nfiles = ["no.en", "no.fr"]\n', encoding="utf-8"
+        '[corpus]\nname = "broken"\nsource = "en"\ntarget = "fr"\nfiles = ["no.en", "no.fr"]\n',
+        encoding="utf-8",
     )
     sample = ROOT / "data" / "sample" / "sample.toml"
     ran = run(workdir, "--config", str(broken), "--config", str(sample), status=2)
@@ -175,7 +180,9 @@ def test_several_corpora_and_one_that_fails(done, tmp_path):
 
 
 def test_an_ascii_locale_changes_nothing(done, tmp_path):
-    ran = run(tmp_path, "--jobs", "1", "--stage", "preprocess", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0")
+    ran = run(
+        tmp_path, "--jobs", "1", "--stage", "preprocess", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
+    )
     assert ran.returncode == 0
     expected = {name: value for name, value in done[2].items() if name.startswith("preprocess/")}
     assert {n: v for n, v in digests(tmp_path).items() if n.startswith("preprocess/")} == expected

@@ -24,6 +24,7 @@ from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block, Side
+    from align.lexicon import Lexicon
 
 _NAMES = (
     "dice",
@@ -65,12 +66,27 @@ class Association:
 
 def look_up(block: Block) -> Association:
     """Find the statistics of each edge of a block; all 0 where there is no lexicon."""
-    edges = int(block.offsets[-1])
     source, target = block.source, block.target
-    dice, forward, reverse = (np.zeros(edges, dtype=np.float32) for _ in range(3))
     lexicon = block.resources.lexicon
     if lexicon is None:
-        return Association(dice, forward, reverse, _of_words(target, None), _of_words(source, None))
+        none = np.zeros(int(block.offsets[-1]), dtype=np.float32)
+        return Association(none, none, none, of_words(target, None), of_words(source, None))
+    dice, forward, reverse = of_edges(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
+    return Association(
+        dice,
+        forward,
+        reverse,
+        of_words(target, lexicon.null_forward),
+        of_words(source, lexicon.null_reverse),
+    )
+
+
+def of_edges(
+    block: Block, lexicon: Lexicon, tables: tuple[np.ndarray, np.ndarray, np.ndarray]
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the values of three tables (float32, one value a cell) for each edge, 0 without a cell."""
+    source, target = block.source, block.target
+    found = tuple(np.zeros(int(block.offsets[-1]), dtype=np.float32) for _ in tables)
     _look_up(
         block.shapes,
         block.offsets,
@@ -82,20 +98,10 @@ def look_up(block: Block) -> Association:
         target.words,
         _read_only(lexicon.offsets),
         _read_only(lexicon.targets),
-        _read_only(lexicon.dice),
-        _read_only(lexicon.forward),
-        _read_only(lexicon.reverse),
-        dice,
-        forward,
-        reverse,
+        *map(_read_only, tables),
+        *found,
     )
-    return Association(
-        dice,
-        forward,
-        reverse,
-        _of_words(target, lexicon.null_forward),
-        _of_words(source, lexicon.null_reverse),
-    )
+    return found[0], found[1], found[2]
 
 
 def names(resources: Resources) -> tuple[str, ...]:
@@ -131,7 +137,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     competition.compete(joint, block.shapes, block.offsets, features, column + len(competition.SUFFIXES))
 
 
-def _of_words(side: Side, table: np.ndarray | None) -> np.ndarray:
+def of_words(side: Side, table: np.ndarray | None) -> np.ndarray:
     """Return a vocabulary's table for the words of a block, 0 for extra words."""
     values = np.zeros(len(side.words), dtype=np.float32)
     if table is not None:

@@ -2,22 +2,27 @@
 
 Each word of the block is looked up once, not once a token: its vector, count and spelling are gathered
 into small tables over the block's own words. What several groups share (the tables' statistics of every
-edge, cosines, the chain's posteriors) is computed at the first use and kept.
+edge, cosines, posteriors) is computed at the first use and kept.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from align.corpus import Corpus, Sentences
-from align.features import association, chain, cosine, spelling
+from align.features import association, chain, cosine, posterior, spelling
 from align.features.edges import edge_offsets
 from align.features.resources import Resources
 from align.features.words import WordTable
 from align.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from align.features.chain import Posteriors as ChainPosteriors
+    from align.posteriors import Posteriors
 
 
 class Side:
@@ -106,6 +111,8 @@ class Block:
         The words.
     resources : Resources
         The statistics.
+    stored : Posteriors or None
+        Sampled probabilities of the N pairs.
     """
 
     def __init__(
@@ -114,8 +121,10 @@ class Block:
         resources: Resources,
         extra_source: Sequence[str] = (),
         extra_target: Sequence[str] = (),
+        stored: Posteriors | None = None,
     ) -> None:
         self.resources = resources
+        self.stored = stored
         lengths = (corpus.source.lengths(), corpus.target.lengths())
         self.shapes = np.stack(lengths, axis=1).astype(np.int32)
         self.offsets = edge_offsets(self.shapes)
@@ -169,6 +178,11 @@ class Block:
         return association.look_up(self)
 
     @cached_property
-    def chain(self) -> chain.Posteriors:
+    def chain(self) -> ChainPosteriors:
         """Return the chain model's posteriors of each edge."""
         return chain.posteriors(self)
+
+    @cached_property
+    def sampled(self) -> ChainPosteriors:
+        """Return the sampled posteriors of each edge, or those of the sampler's tables."""
+        return posterior.posteriors(self)

@@ -117,7 +117,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
 
 
 @kernel(error_model="numpy")
-def _run_chain(  # type: ignore[no-untyped-def]
+def run_chain(  # type: ignore[no-untyped-def]
     emission, null, observations, states, jumps, backward_jumps, word, empty, backward, norms
 ):
     """Forward-backward over one sentence; ``word[t, s]`` becomes the posterior of state s at time t.
@@ -227,7 +227,7 @@ def _chains(  # type: ignore[no-untyped-def]
                     edge = first + s * state_step + t * time_step
                     base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen[state_start + s] else 0.0)
                     emission[t, s] = base + table[edge] + extra[edge]
-            _run_chain(emission, null, times, states, jumps, backward_jumps, word, empty, backward, norms)
+            run_chain(emission, null, times, states, jumps, backward_jumps, word, empty, backward, norms)
             for s in range(states):
                 for t in range(times):
                     result[first + s * state_step + t * time_step] = word[t, s]

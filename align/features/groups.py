@@ -9,17 +9,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from align.corpus import Corpus
 from align.errors import InputError
-from align.features import association, chain, context, cosine, frequency, position, spelling
+from align.features import (
+    association,
+    chain,
+    context,
+    cosine,
+    frequency,
+    position,
+    posterior,
+    spelling,
+)
 from align.features.block import Block
 from align.features.edges import Edges, edge_offsets
 from align.features.resources import Resources
 
-DEFAULT_GROUPS = ("cosine", "position", "spelling", "frequency", "lexical", "chain", "context")
+if TYPE_CHECKING:
+    from align.posteriors import Posteriors
+
+DEFAULT_GROUPS = ("cosine", "position", "spelling", "frequency", "lexical", "chain", "context", "posterior")
 BIAS = "bias"
 _EDGES_AT_A_TIME = 10_000  # their features stay in the processor's cache while the groups fill them
 
@@ -85,6 +98,11 @@ GROUPS: dict[str, Group] = {
         context.names,
         context.fill,
     ),
+    "posterior": Group(
+        "sampled posteriors both ways, of pairs not sampled by the sampler's tables, competition, neighbours",
+        posterior.names,
+        posterior.fill,
+    ),
     "concat": Group(
         "the two word vectors side by side; cannot prefer one perfect matching to another",
         cosine.concat_names,
@@ -122,6 +140,7 @@ def compute(
     groups: Sequence[str] = DEFAULT_GROUPS,
     extra_source: Sequence[str] = (),
     extra_target: Sequence[str] = (),
+    posteriors: Posteriors | None = None,
 ) -> Edges:
     """Compute the features of every edge of a block of sentence pairs.
 
@@ -135,6 +154,8 @@ def compute(
         Names from :data:`GROUPS`.
     extra_source, extra_target : sequence of str
         Lookup keys of the extra words: id V + e is word e.
+    posteriors : Posteriors, optional
+        What was sampled of the N pairs.
 
     Returns
     -------
@@ -148,7 +169,8 @@ def compute(
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
     columns = np.cumsum([1, *(len(GROUPS[group].names(resources)) for group in groups)]).tolist()
     for start, stop in spans(offsets, _EDGES_AT_A_TIME):
-        block = Block(corpus.block(start, stop), resources, extra_source, extra_target)
+        stored = None if posteriors is None else posteriors.block(start, stop)
+        block = Block(corpus.block(start, stop), resources, extra_source, extra_target, stored)
         rows = features[offsets[start] : offsets[stop]]
         rows[:, 0] = 1.0
         for group, column in zip(groups, columns, strict=False):

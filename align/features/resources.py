@@ -13,6 +13,7 @@ from align.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
     from align.lexicon import Lexicon
+    from align.posteriors import Links
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,8 @@ class Resources:
         ``None``: no word has one.
     source_vocabulary, target_vocabulary : Vocabulary
         The words by id.
+    links : Links or None
+        Expected links over the cells of the lexicon; ``None``: probabilities that are not given are 0.
     """
 
     lexicon: Lexicon | None
@@ -35,6 +38,7 @@ class Resources:
     target_vectors: np.ndarray | None
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
+    links: Links | None = None
 
     def __post_init__(self) -> None:
         for side, vectors, vocabulary in (
@@ -43,6 +47,9 @@ class Resources:
         ):
             if vectors is not None and len(vectors) != len(vocabulary):
                 raise ValueError(f"resources: {len(vectors)} {side} vectors for {len(vocabulary)} words")
+        cells = None if self.lexicon is None else self.lexicon.cells
+        if self.links is not None and len(self.links.forward) != cells:
+            raise ValueError(f"resources: links of {len(self.links.forward)} cells, a lexicon of {cells}")
         if (self.source_vectors is None) != (self.target_vectors is None):
             raise ValueError("resources: vectors on one side only")
         if self.source_vectors is not None and self.target_vectors is not None:

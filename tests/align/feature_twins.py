@@ -200,15 +200,14 @@ def lexical(pair):
     return np.concatenate([own, shares_and_margins(pair.dice), shares_and_margins(joint)], axis=2)
 
 
-def chain_posterior(emission, null):
+def fixed_jump(distance):
+    return math.exp(-chain.JUMP_DECAY * abs(distance - 1)) + chain.JUMP_FLOOR
+
+
+def chain_posterior(emission, null, jump=fixed_jump):
     """p(a_k = j) by summing over all sequences of states, two for each source word: itself and its NULL."""
     n, m = emission.shape
-    weights = np.array(
-        [
-            [math.exp(-chain.JUMP_DECAY * abs(b - a - 1)) + chain.JUMP_FLOOR for b in range(n)]
-            for a in range(-1, n)
-        ]
-    )
+    weights = np.array([[jump(b - a) for b in range(n)] for a in range(-1, n)])
     start, jumps = weights[0] / weights[0].sum(), weights[1:] / weights[1:].sum(axis=1, keepdims=True)
     spoken, silent = 1 - chain.NULL_PROBABILITY, chain.NULL_PROBABILITY
     alive = np.zeros((m, 2 * n))
@@ -256,6 +255,39 @@ def chain_group(pair):
     )
 
 
+def posterior_group(pair):
+    """The chain again, over the expected links and jumps of the sampler."""
+    links = pair.resources.links
+    sizes = len(links.forward_totals), len(links.reverse_totals)
+
+    def jump(counted):
+        centre = len(counted) // 2
+        return lambda d: 0.5 + (float(counted[centre + d]) if abs(d) <= centre else 0.0)
+
+    def null(table, ids):
+        total = float(table.sum()) + 1e-3 * len(table)
+        return [(each + 1e-3) / total for each in pair.look_up(table, ids)]
+
+    totals = np.array(pair.look_up(links.forward_totals, pair.source_ids)) + 3e-4 * sizes[1]
+    forward = chain_posterior(
+        (pair.links_forward + 3e-4) / totals[:, None],
+        null(links.null_forward, pair.target_ids),
+        jump(links.forward_jumps),
+    )
+    totals = np.array(pair.look_up(links.reverse_totals, pair.target_ids)) + 3e-4 * sizes[0]
+    reverse = chain_posterior(
+        ((pair.links_reverse + 3e-4) / totals).T,
+        null(links.null_reverse, pair.source_ids),
+        jump(links.reverse_jumps),
+    ).T
+    joint = np.sqrt(forward * reverse)
+    own = np.stack([forward, reverse, joint, np.vectorize(scaled_log)(joint * joint)], axis=2)
+    padded = np.pad(joint, 1)
+    before, after = padded[:-2, :-2], padded[2:, 2:]
+    around = np.stack([before, after, np.sqrt(before * after)], axis=2)
+    return np.concatenate([own, shares_and_margins(joint), around], axis=2)
+
+
 def context(pair):
     n, m = pair.n, pair.m
     forward, reverse = chain_posteriors(pair)
@@ -293,5 +325,6 @@ TWINS = {
     "lexical": lexical,
     "chain": chain_group,
     "context": context,
+    "posterior": posterior_group,
     "concat": concat,
 }

@@ -22,6 +22,8 @@ from align.features import (
 )
 from align.features.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter, normal_number
 from align.lexicon import Lexicon
+from align.posteriors import Links, Posteriors
+from align.sampler import Direction
 from align.vocabulary import Vocabulary
 
 _spec = importlib.util.spec_from_file_location("feature_twins", Path(__file__).with_name("feature_twins.py"))
@@ -94,7 +96,20 @@ def resources(seed=0):
         unit(len(TARGET)),
         Vocabulary(SOURCE, counts[0]),
         Vocabulary(TARGET, counts[1]),
+        links_of(lexicon),
     )
+
+
+def links_of(lexicon, seed=0):
+    generator = np.random.default_rng(seed)
+
+    def counts(size):
+        return (generator.random(size) ** 4 * 50).astype(np.float32)
+
+    def direction(size):
+        return Direction(np.zeros(0, dtype=np.uint16), counts(lexicon.cells), counts(size), counts(15))
+
+    return Links.of(lexicon, direction(len(TARGET)), direction(len(SOURCE)))
 
 
 def corpus(count=30, seed=1, longest=9):
@@ -128,6 +143,7 @@ class Pair:
             ids = getattr(self, f"{side}_ids")
             setattr(self, f"{side}_vectors", [known[i] if i < len(known) else none for i in ids])
         self.dice, self.forward, self.reverse = np.zeros((3, self.n, self.m))
+        self.links_forward, self.links_reverse = np.zeros((2, self.n, self.m))
         self.null_forward, self.null_reverse = np.zeros(self.m), np.zeros(self.n)
         if lexicon is None:
             return
@@ -141,6 +157,9 @@ class Pair:
                     self.dice[j, k] = lexicon.dice[cells[t]]
                     self.forward[j, k] = lexicon.forward[cells[t]]
                     self.reverse[j, k] = lexicon.reverse[cells[t]]
+                    if res.links is not None:
+                        self.links_forward[j, k] = res.links.forward[cells[t]]
+                        self.links_reverse[j, k] = res.links.reverse[cells[t]]
 
     @staticmethod
     def look_up(table, ids):
@@ -153,8 +172,10 @@ def pairs_of(text, given):
         yield Pair(source.ids, target.ids, given)
 
 
-def computed(text, given, groups):
-    return compute(text, given, groups=groups, extra_source=EXTRA_SOURCE, extra_target=EXTRA_TARGET)
+def computed(text, given, groups, **options):
+    return compute(
+        text, given, groups=groups, extra_source=EXTRA_SOURCE, extra_target=EXTRA_TARGET, **options
+    )
 
 
 class TestTwins:
@@ -189,11 +210,58 @@ class TestTwins:
     def test_long_sentences(self):
         """Beyond the reach of windows and caps, and longer than the farthest distance."""
         given, text = resources(), corpus(3, seed=5, longest=60)
-        for group in ("position", "context", "chain"):
+        for group in ("position", "context", "chain", "posterior"):
             edges = computed(text, given, (group,))
             for i, pair in enumerate(pairs_of(text, given)):
                 expected = twins.TWINS[group](pair).reshape(pair.n * pair.m, -1)
                 np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:], expected, atol=5e-5)
+
+
+class TestStoredPosteriors:
+    def stored(self, text):
+        """Posteriors of all pairs but every third."""
+        shapes = np.stack([text.source.lengths(), text.target.lengths()], axis=1)
+        chosen = np.flatnonzero(np.arange(len(text)) % 3)
+        generator = np.random.default_rng(3)
+        sampled = shapes[chosen]
+        forward, reverse = generator.integers(0, 65536, (2, sampled.prod(axis=1).sum())).astype(np.uint16)
+        return Posteriors.of(sampled, forward, reverse).placed(chosen, len(text))
+
+    def test_they_stand_where_the_pair_was_sampled_and_tables_elsewhere(self):
+        text, given = corpus(9), resources()
+        stored = self.stored(text)
+        tables = computed(text, given, ("posterior",))
+        found = computed(text, given, ("posterior",), posteriors=stored)
+        forward, reverse = stored.dense(found.shapes)
+        for i in range(len(text)):
+            here = slice(*found.offsets[i : i + 2])
+            rows = found.features[here]
+            if i % 3 == 0:
+                assert np.array_equal(rows, tables.features[here])
+                continue
+            assert np.array_equal(rows[:, 1], forward[here])
+            assert np.array_equal(rows[:, 2], reverse[here])
+            np.testing.assert_allclose(rows[:, 3], np.sqrt(forward[here] * reverse[here]), atol=1e-6)
+
+    def test_without_tables_the_others_are_zero(self):
+        text, given = corpus(9), resources()
+        bare = Resources(
+            None,
+            given.source_vectors,
+            given.target_vectors,
+            given.source_vocabulary,
+            given.target_vocabulary,
+        )
+        assert not computed(text, bare, ("posterior",)).features[:, 1:].any()
+        found = computed(text, bare, ("posterior",), posteriors=self.stored(text))
+        assert not found.block(0, 1).features[:, 1:].any()
+        assert found.block(1, 2).features[:, 1].any()
+
+    def test_those_of_other_pairs_are_refused(self):
+        text = corpus(9)
+        stored = self.stored(text)
+        with pytest.raises(ValueError, match="posteriors: not those of the pairs given"):
+            computed(text, resources(), ("posterior",), posteriors=stored.take(np.arange(9)[::-1]))
 
 
 class TestCompute:
@@ -239,13 +307,16 @@ class TestCompute:
     def test_memory_mapped_tables_and_those_in_memory_give_the_same(self, tmp_path):
         given = resources()
         given.lexicon.save(tmp_path)
+        given.links.save(tmp_path / "links")
         np.save(tmp_path / "x.npy", given.source_vectors)
+        lexicon = Lexicon.load(tmp_path, mapped=True)
         mapped = Resources(
-            Lexicon.load(tmp_path, mapped=True),
+            lexicon,
             np.load(tmp_path / "x.npy", mmap_mode="r", allow_pickle=False),
             given.target_vectors,
             given.source_vocabulary,
             given.target_vocabulary,
+            Links.load(tmp_path / "links", lexicon),
         )
         text = corpus(10)
         first, second = (computed(text, each, DEFAULT_GROUPS).features for each in (given, mapped))

@@ -15,6 +15,7 @@ from align.errors import InputError
 from align.features import Resources, feature_names
 from align.model import Model
 from align.model_reading import read_description
+from align.posteriors import Links
 from align.vocabulary import Vocabulary
 
 _spec = importlib.util.spec_from_file_location("toy", Path(__file__).with_name("toy.py"))
@@ -36,6 +37,12 @@ def edit(folder, **values):
 
 def files(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def with_links(model):
+    twelve, jumps = np.full(12, 2.0, dtype=np.float32), np.ones(7, dtype=np.float32)
+    links = Links(*[twelve] * 6, jumps, jumps)
+    return replace(model, resources=replace(model.resources, links=links))
 
 
 class TestSaved:
@@ -78,6 +85,27 @@ class TestSaved:
         replace(model, resources=bare).save(tmp_path)
         assert Model.load(tmp_path).resources.dimensions == 0
 
+    def test_expected_links(self, folder, tmp_path):
+        model, linked = Model.load(folder), tmp_path / "with"
+        assert model.resources.links is None
+        with_links(model).save(linked)
+        loaded = Model.load(linked).resources.links
+        assert loaded.null_forward.tolist() == [2.0] * 12
+        assert len(loaded.forward_jumps) == 7
+        Model.load(linked).save(tmp_path / "again", lexicon_from=linked / "lexicon")
+        assert files(tmp_path / "again") == files(linked)
+        name = "lexicon/links/forward.npy"
+        assert os.path.samefile(tmp_path / "again" / name, linked / name)
+        with pytest.raises(ValueError, match="links of 12 cells, a lexicon of None"):
+            replace(with_links(model).resources, lexicon=None)
+
+    def test_a_model_of_before_the_sampler(self, folder):
+        """Its model.json says nothing of jumps."""
+        sizes = json.loads((folder / "model.json").read_text(encoding="utf-8"))["sizes"]
+        del sizes["jumps"]
+        edit(folder, sizes=sizes)
+        assert Model.load(folder).resources.links is None
+
     def test_files_that_are_there_already_are_linked(self, folder, tmp_path):
         sources = {"vocabularies_from": folder, "lexicon_from": folder / "lexicon", "vectors_from": folder}
         Model.load(folder).save(tmp_path / "linked", **sources)
@@ -96,6 +124,14 @@ class TestSaved:
 
 
 class TestDamaged:
+    def test_other_jumps_than_told(self, folder, tmp_path):
+        with_links(Model.load(folder)).save(tmp_path / "with")
+        np.save(tmp_path / "with/lexicon/links/forward_jumps.npy", np.ones(5, dtype=np.float32))
+        with pytest.raises(
+            InputError, match=r"links: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
+        ):
+            Model.load(tmp_path / "with")
+
     def test_no_model(self, tmp_path):
         with pytest.raises(InputError, match="nowhere: no such model; give a folder with a model.json"):
             Model.load(tmp_path / "nowhere")
@@ -247,7 +283,7 @@ class TestDamaged:
             replace(model, weights=model.weights * np.nan)
         with pytest.raises(ValueError, match="calibration"):
             replace(model, calibration=(-1.0, 0.0))
-        with pytest.raises(ValueError, match="1 features where the groups give 77"):
+        with pytest.raises(ValueError, match="1 features where the groups give 89"):
             replace(model, names=feature_names((), model.resources))
 
 

@@ -3,16 +3,20 @@
 import importlib.util
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pyarrow.parquet as pq
 import pytest
 
+from align import sampler
 from align.aligner import Aligner
 from align.blocklinks import BlockLinks
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
+from align.features import edge_offsets
+from align.posteriors import Posteriors
 from pipeline import align as stage
 from pipeline.graph import STAGES
 
@@ -61,7 +65,7 @@ def made(folder, *, order=1):
     corpus = Corpus(*(Sentences.from_lists(*each) for each in zip(parts, parents, strict=True)))
     stages.write_preprocess(folder / "preprocess", model, corpus, LINES, texts)
     model.save(folder / "train")
-    return {name: folder / name for name in ("preprocess", "train")}
+    return {name: folder / name for name in ("preprocess", "lexicon", "train")}
 
 
 def run(inputs, folder, *, jobs=1, **options):
@@ -160,6 +164,29 @@ class TestLines:
         assert 0 < notes["mean_score"] < 1
 
 
+class TestStoredPosteriors:
+    @pytest.mark.parametrize("block", [1, 4, 1000])
+    def test_they_decide_where_the_pair_was_sampled(self, tmp_path, block):
+        inputs = made(tmp_path)
+        model = toy.toy_model()
+        weights = np.array([{"bias": -0.5, "sampled": 1.0}.get(name, 0.0) for name in model.names])
+        replace(model, weights=weights).save(inputs["train"])
+        shapes = sampler.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
+        sampled = np.array([0, 3, 9])
+        edges = edge_offsets(shapes[sampled])
+        probabilities = np.zeros(edges[-1], dtype=np.uint16)
+        probabilities[edges[1:] - 1] = sampler.SCALE
+        stored = Posteriors.of(shapes[sampled], probabilities, probabilities)
+        stored.placed(sampled, len(shapes)).save(inputs["lexicon"] / "posteriors" / "corpus")
+        run(inputs, tmp_path / "out", block=block)
+        # the last words of parts 0, 3 and 9, that is of lines 1, 3 and 8
+        links = lines_of(tmp_path / "out" / "links.txt")
+        assert [line for line, found in enumerate(links) if found] == [1, 3, 8]
+        for line in (1, 3, 8):
+            last = sum(len(SENTENCES[place % 7]) for place, own in enumerate(LINES) if own == line) - 1
+            assert links[line] == f"{last}-{last}"
+
+
 class TestSharing:
     def test_the_same_bytes_for_any_block_and_any_number_of_jobs(self, inputs, tmp_path):
         run(inputs, tmp_path / "whole")
@@ -180,12 +207,13 @@ class TestSharing:
 
     def test_blocks_end_where_lines_end(self, inputs):
         for block in (1, 2, 3, 100):
-            tasks = list(stage._tasks(inputs["preprocess"], inputs["train"], block, 0.0, False))
-            assert [task.start for task in tasks[1:]] == [task.stop for task in tasks[:-1]]
-            assert [task.first for task in tasks[1:]] == [task.last for task in tasks[:-1]]
-            assert (tasks[0].first, tasks[-1].last, tasks[-1].stop) == (0, COUNT, len(LINES))
-            for task in tasks:
-                assert set(LINES[task.start : task.stop]) <= set(range(task.first, task.last))
+            pieces = list(stage._pieces(inputs["preprocess"], block))
+            starts, stops, firsts, lasts = zip(*pieces, strict=True)
+            assert starts[1:] == stops[:-1]
+            assert firsts[1:] == lasts[:-1]
+            assert (firsts[0], lasts[-1], stops[-1]) == (0, COUNT, len(LINES))
+            for start, stop, first, last in pieces:
+                assert set(LINES[start:stop]) <= set(range(first, last))
 
 
 class TestOddCorpora:
@@ -195,7 +223,9 @@ class TestOddCorpora:
         empty = Corpus(Sentences.from_lists([]), Sentences.from_lists([]))
         stages.write_preprocess(tmp_path / "preprocess", model, empty, [], [[""] * count] * 2)
         model.save(tmp_path / "train")
-        context = run({name: tmp_path / name for name in ("preprocess", "train")}, tmp_path / "out")
+        context = run(
+            {name: tmp_path / name for name in ("preprocess", "lexicon", "train")}, tmp_path / "out"
+        )
         assert (tmp_path / "out" / "links.txt").read_bytes() == b"\n" * count
         assert (tmp_path / "out" / "scores.txt").read_bytes() == b"\n" * count
         assert pq.read_table(tmp_path / "out" / "links.parquet").num_rows == 0

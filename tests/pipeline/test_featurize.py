@@ -6,9 +6,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from align import sampler
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
 from align.features import DEFAULT_GROUPS, GROUPS, compute
+from align.posteriors import Posteriors
 from pipeline import featurize
 from pipeline.graph import STAGES
 
@@ -79,6 +81,23 @@ def test_features_of_the_labelled_pairs_in_their_order(inputs, tmp_path):
         "features": len(edges.names),
         "groups": list(DEFAULT_GROUPS),
     }
+
+
+def test_what_was_sampled_of_them(inputs, tmp_path, monkeypatch):
+    monkeypatch.setattr(featurize, "_PAIRS_A_BLOCK", 2)
+    stored = []
+    for name, text in (("corpus", CORPUS), ("gold", GOLD)):
+        shapes = sampler.shapes_of(text)
+        both = np.random.default_rng(len(text)).integers(0, 65536, (2, shapes.prod(axis=1).sum()))
+        stored.append(Posteriors.of(shapes, *both.astype(np.uint16)))
+        stored[-1].save(inputs["lexicon"] / "posteriors" / name)
+    run(inputs, tmp_path / "out")
+    edges = featurize.load_edges(tmp_path / "out")
+    column = edges.names.index("forward_sampled")
+    for place, (kind, pair) in enumerate(zip(KIND, PAIRS, strict=True)):
+        found = edges.block(place, place + 1)
+        forward, _ = stored[kind].block(pair, pair + 1).dense(found.shapes)
+        assert np.array_equal(found.features[:, column], forward)
 
 
 def test_the_same_bytes_however_the_work_is_shared(inputs, tmp_path, monkeypatch):

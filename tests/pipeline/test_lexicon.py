@@ -1,6 +1,7 @@
 """The stage lexicon: what it counts, what fits the memory, and a model's tables as a start."""
 
 import json
+import re
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -10,8 +11,9 @@ import pytest
 from align.corpus import Corpus, Sentences
 from align.errors import InputError, WorkError
 from align.lexicon import Lexicon, estimate
+from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
-from pipeline import lexicon
+from pipeline import lexicon, sampling
 from pipeline.config import Config
 from pipeline.engine import Serial
 from pipeline.progress import Reporter
@@ -122,18 +124,63 @@ def test_a_sample_is_seeded_and_always_has_the_gold_text(context, preprocess):
     assert context.notes["pairs"] == 55
 
 
+def files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*.npy")}
+
+
 def test_threads_change_nothing(context):
     lexicon.run(context)
-    first = Lexicon.load(context.folder)
+    first = files(context.folder)
+    assert len(first) == len(fields(Lexicon)) + len(fields(Links)) + 2 * len(fields(Posteriors))
     lexicon.run(replace(context, jobs=3))
-    assert_equal(first, Lexicon.load(context.folder))
+    assert files(context.folder) == first
+
+
+class TestSampling:
+    def test_what_is_counted_is_sampled(self, context, preprocess):
+        lexicon.run(context, chains=2)
+        corpus = Posteriors.load(context.folder / "posteriors" / "corpus")
+        gold = Posteriors.load(context.folder / "posteriors" / "gold")
+        assert corpus.sampled.tolist() == (np.arange(60) % 6 > 0).tolist()
+        assert gold.sampled.tolist() == [True] * 5
+        Links.load(context.folder / "links", Lexicon.load(context.folder))
+        assert context.notes["pairs_sampled"] == 55
+        assert context.notes["chains"] == 2
+        # the words of a target sentence are those of the source the other way round
+        text = Corpus.load(preprocess / "gold")
+        right = []
+        for pair, size in enumerate(text.source.lengths().tolist()):
+            here = gold.block(pair, pair + 1)
+            forward, reverse = here.dense(np.array([[size, size]]))
+            right += np.sqrt(forward * reverse).reshape(size, size)[:, ::-1].diagonal().tolist()
+        assert np.mean(right) > 0.8
+
+    def test_gold_text_that_is_not_counted_is_not_sampled(self, context):
+        context.config.values["gold"]["in_corpus"] = False
+        lexicon.run(context, chains=1)
+        gold = Posteriors.load(context.folder / "posteriors" / "gold")
+        assert gold.sampled.tolist() == [False] * 5
+
+    def test_none(self, context):
+        lexicon.run(context, chains=0)
+        assert not (context.folder / "links").exists()
+        assert not (context.folder / "posteriors").exists()
+
+    def test_what_does_not_fit_the_memory_is_not_sampled_and_told(self, context, monkeypatch):
+        monkeypatch.setattr(sampling, "_BYTES_PER_TOKEN", 2**22)
+        lexicon.run(context, chains=1)
+        (warning,) = context.notes["warnings"]
+        told = r"sampling \d+ of 55 pairs: all take .*; give a larger --memory to sample all"
+        assert re.match(told, warning)
+        assert 5 < context.notes["pairs_sampled"] < 55
+        assert Posteriors.load(context.folder / "posteriors" / "gold").sampled.all()
 
 
 def test_what_does_not_fit_the_memory_is_left_out_and_told(context, preprocess, capsys):
     lexicon.run(context)
     needed = context.notes["memory_predicted"]
     small = replace(context, memory=int(0.8 * needed), notes={})
-    lexicon.run(small)
+    lexicon.run(small, chains=0)
     assert small.notes["memory_predicted"] <= 0.8 * needed
     assert 5 < small.notes["pairs"] < 55
     (warning,) = small.notes["warnings"]
@@ -152,7 +199,15 @@ def test_no_text_at_all_is_refused(context, preprocess):
 
 @pytest.mark.parametrize(
     ("option", "value"),
-    [("pairs", -1), ("iterations", 0), ("smoothing", -0.1), ("min_probability", 1.5), ("prior_weight", 0.0)],
+    [
+        ("pairs", -1),
+        ("iterations", 0),
+        ("smoothing", -0.1),
+        ("min_probability", 1.5),
+        ("prior_weight", 0.0),
+        ("chains", -2),
+        ("chains", 101),
+    ],
 )
 def test_options_out_of_range_are_refused(context, option, value):
     with pytest.raises(InputError, match=rf"lexicon\.{option}: {value} is out of range; give "):

@@ -1,0 +1,275 @@
+"""What the sampler leaves: the probabilities of the links it sampled, and the tables for all other text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from align.arrays import load_array, save_array
+from align.errors import InputError
+from align.features.edges import edge_offsets
+from align.lexicon import Lexicon
+from align.sampler import SCALE, Direction
+
+# An edge is kept where it is this probable in either direction.
+LEAST = 0.01
+_REMEDY = "make the tables again"
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Probabilities of the likely links of N sentence pairs.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (N + 1,)
+        The entries of pair i are ``offsets[i]`` to ``offsets[i + 1]``.
+    edges : ndarray of int32, shape (L,)
+        Edge within its pair, ``j * m_i + k``, ascending within a pair.
+    forward, reverse : ndarray of uint16, shape (L,)
+        Probability that the target word comes from the source word, and the other way, times
+        :data:`align.sampler.SCALE`.
+    sampled : ndarray of bool, shape (N,)
+        Whether the pair was sampled; one that was not has no entries.
+    """
+
+    offsets: np.ndarray
+    edges: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
+    sampled: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sampled)
+
+    @classmethod
+    def of(
+        cls, shapes: np.ndarray, forward: np.ndarray, reverse: np.ndarray, *, least: float = LEAST
+    ) -> Posteriors:
+        """Keep what is likely of the posteriors of every edge.
+
+        Parameters
+        ----------
+        shapes : ndarray of int, shape (N, 2)
+            Numbers of words of each pair.
+        forward, reverse : ndarray of uint16, shape (E,)
+            As in :class:`align.sampler.Direction`.
+        least : float
+            Edges less probable than this in both directions are dropped, in [0, 1].
+        """
+        starts = edge_offsets(shapes)
+        lowest = round(least * SCALE)
+        kept = np.flatnonzero((forward >= lowest) | (reverse >= lowest))
+        offsets = np.searchsorted(kept, starts).astype(np.int64)
+        edges = (kept - np.repeat(starts[:-1], np.diff(offsets))).astype(np.int32)
+        return cls(offsets, edges, forward[kept], reverse[kept], np.ones(len(shapes), dtype=bool))
+
+    def placed(self, places: np.ndarray, count: int) -> Posteriors:
+        """Return those of ``count`` pairs, these at the given places (ascending); others were not sampled."""
+        lengths, sampled = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+        lengths[places], sampled[places] = np.diff(self.offsets), self.sampled
+        return Posteriors(_starts(lengths), self.edges, self.forward, self.reverse, sampled)
+
+    def block(self, start: int, stop: int) -> Posteriors:
+        """Return pairs ``start`` to ``stop`` (exclusive); all arrays but ``offsets`` are views."""
+        here = slice(int(self.offsets[start]), int(self.offsets[stop]))
+        return Posteriors(
+            self.offsets[start : stop + 1] - here.start,
+            self.edges[here],
+            self.forward[here],
+            self.reverse[here],
+            self.sampled[start:stop],
+        )
+
+    def take(self, chosen: np.ndarray) -> Posteriors:
+        """Return the pairs with the given indices (int array, any order) as a copy."""
+        lengths = np.diff(self.offsets)[chosen]
+        offsets = _starts(lengths)
+        where = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths)
+        return Posteriors(
+            offsets, self.edges[where], self.forward[where], self.reverse[where], self.sampled[chosen]
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Posteriors]) -> Posteriors:
+        """Put the pairs of several blocks, at least one, one after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        arrays = [
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("edges", "forward", "reverse", "sampled")
+        ]
+        return cls(_starts(lengths), *arrays)
+
+    def dense(self, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both probabilities of every edge.
+
+        Parameters
+        ----------
+        shapes : ndarray of int, shape (N, 2)
+            Numbers of words of each pair.
+
+        Returns
+        -------
+        forward, reverse : ndarray of float32, shape (E,)
+            In [0, 1]; 0 where nothing was kept.
+
+        Raises
+        ------
+        ValueError
+            If these are not the posteriors of pairs of these shapes.
+        """
+        starts = edge_offsets(shapes)
+        owners = np.repeat(np.arange(len(self)), np.diff(self.offsets))
+        if len(shapes) != len(self) or (self.edges >= np.diff(starts)[owners]).any():
+            raise ValueError("posteriors: not those of the pairs given")
+        where = starts[owners] + self.edges
+        forward, reverse = (np.zeros(int(starts[-1]), dtype=np.float32) for _ in range(2))
+        forward[where] = self.forward / np.float32(SCALE)
+        reverse[where] = self.reverse / np.float32(SCALE)
+        return forward, reverse
+
+    def save(self, folder: Path) -> None:
+        """Write one ``.npy`` file a field into ``folder``, made if missing."""
+        _save(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Posteriors:
+        """Read what :meth:`save` wrote; large files stay on disk (memory-mapped).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, is no array file, or does not fit the others.
+        """
+        found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
+        pairs, entries = len(found["sampled"]), len(found["edges"])
+        expected = {
+            "offsets": (np.int64, pairs + 1),
+            "edges": (np.int32, entries),
+            "forward": (np.uint16, entries),
+            "reverse": (np.uint16, entries),
+            "sampled": (np.bool_, pairs),
+        }
+        _check(found, expected, folder)
+        offsets = found["offsets"]
+        if offsets[0] != 0 or offsets[-1] != entries or np.diff(offsets).min(initial=0) < 0:
+            raise InputError(f"{folder / 'offsets.npy'}: does not fit {entries} entries; {_REMEDY}")
+        return cls(**found)
+
+
+@dataclass(frozen=True)
+class Links:
+    """Expected numbers of links, from which those of text that was not sampled follow.
+
+    The cells are those of the :class:`align.lexicon.Lexicon` they go with. Forward: target words were made by
+    source words; reverse: the other way.
+
+    Attributes
+    ----------
+    forward, reverse : ndarray of float32, shape (cells,)
+        Links of each cell, >= 0.
+    forward_totals : ndarray of float32, shape (Vs,)
+        Sum of ``forward`` over the cells of each source word.
+    reverse_totals : ndarray of float32, shape (Vt,)
+        Sum of ``reverse`` over the cells of each target word.
+    null_forward, null_reverse : ndarray of float32, shapes (Vt,) and (Vs,)
+        Links of each target, or source, word to NULL.
+    forward_jumps, reverse_jumps : ndarray of float32, shapes (2 L + 1,)
+        Jumps by d positions from one linked word to the next, at index L + d.
+    """
+
+    forward: np.ndarray
+    reverse: np.ndarray
+    forward_totals: np.ndarray
+    reverse_totals: np.ndarray
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+    forward_jumps: np.ndarray
+    reverse_jumps: np.ndarray
+
+    @classmethod
+    def of(cls, lexicon: Lexicon, forward: Direction, reverse: Direction) -> Links:
+        """Return the tables of what was sampled over the cells of a lexicon."""
+        sums = np.zeros(lexicon.cells + 1)
+        np.cumsum(forward.links, out=sums[1:], dtype=np.float64)
+        return cls(
+            forward.links,
+            reverse.links,
+            np.diff(sums[lexicon.offsets]).astype(np.float32),
+            np.bincount(lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)).astype(
+                np.float32
+            ),
+            forward.null_links,
+            reverse.null_links,
+            forward.jumps,
+            reverse.jumps,
+        )
+
+    def save(self, folder: Path) -> None:
+        """Write one ``.npy`` file a field into ``folder``, made if missing."""
+        _save(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path, lexicon: Lexicon) -> Links:
+        """Read what :meth:`save` wrote; large files stay on disk (memory-mapped).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, is no array file, does not fit the lexicon, or has values that are no
+            numbers of links.
+        """
+        found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
+        n_source, n_target = len(lexicon.source_counts), len(lexicon.target_counts)
+        sizes = {"forward": lexicon.cells, "reverse": lexicon.cells}
+        sizes |= dict.fromkeys(("forward_totals", "null_reverse"), n_source)
+        sizes |= dict.fromkeys(("reverse_totals", "null_forward"), n_target)
+        sizes |= {name: len(found[name]) | 1 for name in ("forward_jumps", "reverse_jumps")}
+        _check(found, {name: (np.float32, size) for name, size in sizes.items()}, folder)
+        for name, values in found.items():
+            if not (values.min(initial=0) >= 0 and values.max(initial=0) < np.inf):
+                raise InputError(f"{folder / f'{name}.npy'}: a value is no number of links; {_REMEDY}")
+        return cls(**found)
+
+
+def load_if_there(folder: Path) -> Posteriors | None:
+    """Return the posteriors of a folder, None where there is no such folder.
+
+    Raises
+    ------
+    InputError
+        As :meth:`Posteriors.load`.
+    """
+    return Posteriors.load(folder) if folder.is_dir() else None
+
+
+def _starts(lengths: np.ndarray) -> np.ndarray:
+    starts = np.zeros(len(lengths) + 1, dtype=np.int64)
+    np.cumsum(lengths, out=starts[1:])
+    return starts
+
+
+def _save(record: Posteriors | Links, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for field in fields(record):
+        save_array(folder / f"{field.name}.npy", getattr(record, field.name))
+
+
+def _read(path: Path) -> np.ndarray:
+    values = load_array(path, mapped=True, remedy=_REMEDY)
+    if values.ndim != 1:
+        raise InputError(f"{path}: no array of one dimension; {_REMEDY}")
+    return values
+
+
+def _check(found: dict[str, np.ndarray], expected: dict[str, tuple[type, int]], folder: Path) -> None:
+    for name, (dtype, size) in expected.items():
+        values = found[name]
+        if values.dtype != dtype or len(values) != size:
+            raise InputError(
+                f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
+                f"not {np.dtype(dtype)} ({size},); {_REMEDY}"
+            )

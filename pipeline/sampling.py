@@ -1,0 +1,124 @@
+"""The part of the stage ``lexicon`` that samples who translates whom (:mod:`align.sampler`).
+
+Leaves beside the lexicon ``links/`` (:class:`align.posteriors.Links`), from which the posteriors of any text
+follow, and ``posteriors/corpus`` and ``posteriors/gold`` (:class:`align.posteriors.Posteriors`), a row for
+each part of either: those of the pairs that were sampled.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import Lock
+
+import numpy as np
+
+from align import sampler
+from align.corpus import Corpus
+from align.features.edges import edge_offsets
+from align.lexicon import Lexicon
+from align.posteriors import Links, Posteriors
+from pipeline.stage import StageContext
+from pipeline.usage import show_size
+
+LINKS, POSTERIORS = "links", "posteriors"
+MOST_CHAINS = 100
+
+# Bytes an edge: its cell, and its probability in both directions.
+_BYTES_PER_EDGE = 4 + 2 + 2
+# Bytes a cell: the lexicon, then counts, sums and results of both directions.
+_BYTES_PER_CELL = 16 + 2 * (4 + 8 + 4)
+# Bytes a token: ids, parents, links, probabilities of NULL and a copy of the text.
+_BYTES_PER_TOKEN = 32
+
+
+def texts(context: StageContext) -> list[Corpus]:
+    """Return the corpus and, where its text joins the corpus, the gold text."""
+    folder = context.inputs["preprocess"]
+    parts = [Corpus.load(folder / "corpus")]
+    if context.option("gold.in_corpus") and (folder / "gold").is_dir():
+        parts.append(Corpus.load(folder / "gold"))
+    return parts
+
+
+def sample_links(context: StageContext, lexicon: Lexicon, used: np.ndarray, *, chains: int) -> None:
+    """Sample the pairs that the statistics are of, as many as fit the memory.
+
+    Parameters
+    ----------
+    context : StageContext
+        That of the stage ``lexicon``.
+    lexicon : Lexicon
+        Its tables.
+    used : ndarray of bool, shape (N,)
+        Which pairs of :func:`texts` they are of.
+    chains : int
+        As the stage's option, not 0.
+    """
+    whole = Corpus.join(texts(context))
+    chosen = _fitting(context, whole, lexicon, used)
+    if not len(chosen):
+        return
+    corpus = whole.take(chosen)
+    del whole
+    schedule = sampler.schedule_for(len(corpus))
+    if chains > 0:
+        schedule = replace(schedule, chains=chains)
+    cells = sampler.cells_of_edges(corpus, lexicon.offsets, lexicon.targets, jobs=context.jobs)
+    context.say(f"sampling {len(corpus)} pairs, {len(cells)} possible links, {schedule.chains} chains")
+    sweeps = 2 * schedule.chains * (schedule.lexical + schedule.jumps + schedule.fertility)
+    progress = iter(context.progress(range(sweeps), total=sweeps, unit="sweeps"))
+    lock = Lock()
+
+    def on_sweep() -> None:
+        with lock:
+            next(progress, None)
+
+    forward, reverse = sampler.sample(
+        corpus,
+        cells,
+        lexicon.cells,
+        len(lexicon.source_counts),
+        len(lexicon.target_counts),
+        schedule=schedule,
+        seed=context.seed,
+        jobs=context.jobs,
+        on_sweep=on_sweep,
+    )
+    next(progress, None)
+    Links.of(lexicon, forward, reverse).save(context.folder / LINKS)
+    found = Posteriors.of(sampler.shapes_of(corpus), forward.posterior, reverse.posterior)
+    _save(context, found.placed(chosen, len(used)))
+    for key, value in (("pairs_sampled", len(corpus)), ("chains", schedule.chains)):
+        context.note(key, value)
+
+
+def _fitting(context: StageContext, corpus: Corpus, lexicon: Lexicon, used: np.ndarray) -> np.ndarray:
+    """Return the pairs that are sampled, ascending: gold text first, the others by chance, while they fit."""
+    size = len(Corpus.load(context.inputs["preprocess"] / "corpus"))
+    wanted = np.flatnonzero(used)
+    shuffled = np.random.default_rng(context.seed).permutation(wanted[wanted < size])
+    order = np.concatenate([wanted[wanted >= size], shuffled])
+    shapes = sampler.shapes_of(corpus)[order]
+    needed = _BYTES_PER_EDGE * edge_offsets(shapes)[1:] + _BYTES_PER_TOKEN * np.cumsum(shapes.sum(axis=1))
+    needed += _BYTES_PER_CELL * lexicon.cells
+    count = int(np.searchsorted(needed, context.memory, side="right"))
+    if count < len(order):
+        context.warn(
+            f"sampling {count} of {len(order)} pairs: all take {show_size(int(needed[-1]))} of "
+            f"{show_size(context.memory)}; give a larger --memory to sample all"
+        )
+    return np.sort(order[:count])
+
+
+def _save(context: StageContext, found: Posteriors) -> None:
+    """Write the posteriors of the corpus and those of the gold text, sampled or not."""
+    folder = context.inputs["preprocess"]
+    size = len(Corpus.load(folder / "corpus"))
+    found.block(0, size).save(context.folder / POSTERIORS / "corpus")
+    if not (folder / "gold").is_dir():
+        return
+    gold = found.block(size, len(found))
+    if not len(gold):
+        none = np.zeros(0, dtype=np.int64)
+        gold = gold.placed(none, len(Corpus.load(folder / "gold")))
+    gold.save(context.folder / POSTERIORS / "gold")
