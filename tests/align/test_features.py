@@ -20,6 +20,7 @@ from align.features import (
     feature_names,
     parse_groups,
 )
+from align.features.groups import SCALE
 from align.features.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter, normal_number
 from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
@@ -185,10 +186,10 @@ class TestTwins:
         edges = computed(text, given, (group,))
         names = GROUPS[group].names(given)
         assert edges.names == ("bias", *names)
-        assert (edges.features[:, 0] == 1).all()
+        assert (edges.features[:, 0] == SCALE).all()
         for i, pair in enumerate(pairs_of(text, given)):
             expected = twins.TWINS[group](pair).reshape(pair.n * pair.m, len(names))
-            found = edges.block(i, i + 1).features[:, 1:]
+            found = edges.block(i, i + 1).features[:, 1:] / SCALE
             np.testing.assert_allclose(found, expected, atol=2e-5, err_msg=f"pair {i} of {names}")
 
     @pytest.mark.parametrize("group", ["cosine", "lexical", "chain", "context"])
@@ -205,7 +206,7 @@ class TestTwins:
         edges = computed(text, given, (group,))
         for i, pair in enumerate(pairs_of(text, given)):
             expected = twins.TWINS[group](pair).reshape(pair.n * pair.m, -1)
-            np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:], expected, atol=2e-5)
+            np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:] / SCALE, expected, atol=2e-5)
 
     def test_long_sentences(self):
         """Beyond the reach of windows and caps, and longer than the farthest distance."""
@@ -214,7 +215,7 @@ class TestTwins:
             edges = computed(text, given, (group,))
             for i, pair in enumerate(pairs_of(text, given)):
                 expected = twins.TWINS[group](pair).reshape(pair.n * pair.m, -1)
-                np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:], expected, atol=5e-5)
+                np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:] / SCALE, expected, atol=5e-5)
 
 
 class TestStoredPosteriors:
@@ -268,8 +269,8 @@ class TestCompute:
     def test_values_are_finite_and_of_order_one(self):
         edges = computed(corpus(60), resources(), tuple(GROUPS))
         assert np.isfinite(edges.features).all()
-        assert edges.features.min() >= -2.0
-        assert edges.features.max() <= 2.5
+        assert edges.features.min() >= -2.0 * SCALE
+        assert edges.features.max() <= 2.5 * SCALE
         assert edges.features.dtype == np.float32
         assert len(set(edges.names)) == len(edges.names) == edges.features.shape[1]
 
@@ -281,7 +282,7 @@ class TestCompute:
             return np.full(shape, 77.0, dtype=dtype)
 
         monkeypatch.setattr("align.features.groups.np.empty", dirty)
-        assert not (computed(text, given, tuple(GROUPS)).features == 77.0).any()
+        assert not (computed(text, given, tuple(GROUPS)).features == 77.0 * SCALE).any()
 
     def test_a_pair_does_not_depend_on_its_block(self, monkeypatch):
         text, given = corpus(40), resources()
@@ -348,7 +349,7 @@ class TestCompute:
         joint = edges.features[:, edges.names.index("chain")].reshape(5, 5)
         assert joint[2].argmax() == 2
         straight = edges.features[:, edges.names.index("left_anchor_straight")].reshape(5, 5)
-        assert straight[2].tolist() == [0, 0, 1, 0, 0]
+        assert straight[2].tolist() == [0, 0, SCALE, 0, 0]
 
 
 class TestGroups:
@@ -498,5 +499,5 @@ def test_scripts_agree_on_names():
     text = Corpus(*(Sentences.from_lists([[0, 1]]) for _ in range(2)))
     edges = compute(text, given, groups=("spelling",))
     cognate = edges.features[:, edges.names.index("common_letters")].reshape(2, 2)
-    assert cognate[0, 0] > 0.85
-    assert cognate[1, 1] == 1.0
+    assert cognate[0, 0] > 0.85 * SCALE
+    assert cognate[1, 1] == SCALE

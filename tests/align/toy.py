@@ -3,6 +3,7 @@
 import numpy as np
 
 from align.features import DEFAULT_GROUPS, Resources, feature_names
+from align.features.groups import SCALE
 from align.lexicon import Lexicon
 from align.model import Model
 from align.text.processor import TextProcessor
@@ -36,7 +37,7 @@ def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS):
     resources = Resources(lexicon, vectors, vectors, source, target)
     names = feature_names(groups, resources)
     return Model(
-        weights=np.array([WEIGHTS.get(name, 0.0) for name in names]),
+        weights=np.array([WEIGHTS.get(name, 0.0) for name in names]) / SCALE,
         names=names,
         groups=groups,
         resources=resources,
