@@ -8,6 +8,7 @@ packed or not (see :mod:`align.streams`), in memory that does not grow with it.
 
 from __future__ import annotations
 
+import codecs
 import io
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -36,6 +37,9 @@ KINDS = {"files": 2, "joint": 1, "tsv": 1, "tmx": 1}
 
 # A longer line, in bytes, is no sentence: it is passed over without being held.
 LINE_LIMIT = 1_000_000
+
+# Bytes at the start of the input that may show it to be UTF-16 without a mark.
+_LOOKED_AT = 4096
 
 # So many rows at the start of the input tell whether its format is the right one.
 FIRST_ROWS = 100
@@ -183,8 +187,10 @@ def check_encoding(encoding: str) -> None:
     """
     try:
         plain = "\n".encode(encoding) == b"\n"
-    except LookupError:
+    except (LookupError, ValueError):
         raise InputError(f"corpus.encoding: unknown encoding {encoding!r}; use utf-8, latin-1, ...") from None
+    if not plain and codecs.lookup(encoding).name == "utf-8-sig":
+        raise InputError(f"corpus.encoding: {encoding!r}; write utf-8, a byte order mark is left out anyway")
     if not plain:
         raise InputError(
             f"corpus.encoding: {encoding!r} cannot be cut into lines; convert the text first: "
@@ -204,7 +210,7 @@ class _Lines:
     """
 
     def __init__(self, stream: io.BufferedReader, where: str) -> None:
-        if stream.peek(2)[:2] in (b"\xff\xfe", b"\xfe\xff"):
+        if _is_utf16(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
             raise InputError(f"{where}: UTF-16 text cannot be cut into lines; convert it to UTF-8 first")
         self._stream = stream
         self._next = 0
@@ -240,6 +246,12 @@ class _Lines:
             last = piece
         self.count += not last.endswith(b"\n")
         return self.count
+
+
+def _is_utf16(start: bytes) -> bool:
+    """Tell whether text begins with the mark of UTF-16, or has zeros as every other byte of it would."""
+    marked = start[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return marked or (len(start) >= 8 and max(start[0::2].count(0), start[1::2].count(0)) > len(start) // 4)
 
 
 def _read_files(source: Source, target: Source, encoding: str, limit: int | None) -> Iterator[Row]:
@@ -320,13 +332,16 @@ def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str 
 
 
 def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str) -> Iterator[Row]:
-    """Give the rows, but stop with a hint where most of the first ones are bad."""
+    """Give the rows, but stop with a hint where most of the first ones are bad.
+
+    A row of white space alone is bad where it should have two fields, but says nothing of the format.
+    """
     bad, number = 0, 0
     first: tuple[Row, bytes] | None = None
     stream = iter(rows)
     for row, line in islice(stream, FIRST_ROWS):
         number += 1
-        if row.problem:
+        if row.problem and (row.problem != "bad_row" or line.strip()):
             bad += 1
             first = first or (row, line)
         if first and 2 * bad > FIRST_ROWS:

@@ -54,7 +54,11 @@ class SideText:
     def tokens(self, text: str | Sequence[str]) -> Tokens:
         """Return the tokens of a text; a sequence of tokens is taken as it is."""
         if not isinstance(text, str):
-            return self._processor.process_tokens([str(token) for token in text])
+            words = list(text)
+            for word in words:
+                if not isinstance(word, str):
+                    raise InputError(f"{word!r} is no token; give a text, or a list of texts")
+            return self._processor.process_tokens([str(word) for word in words])
         if self._function is None:
             return self._processor.process(text)
         spans = located(text, list(self._function(text)))

@@ -33,6 +33,9 @@ WINDOW = 1 << 28
 ZIP_MARK = b"PK\x03\x04"
 TAR_MARK, TAR_PLACE = b"ustar", slice(257, 262)
 
+# Packings that are not read here.
+FOREIGN = (("bzip2", re.compile(rb"BZh[1-9]1AY&SY")), ("7z", re.compile(rb"7z\xbc\xaf\x27\x1c")))
+
 
 class Decoder(Protocol):
     """What the decompressors of the packings have in common."""
@@ -88,6 +91,12 @@ def open_text(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
                 raise InputError(
                     f"{name_of(path)}: a {kind} archive, not a text; unpack it, or give it as corpus.url"
                 )
+        for kind, mark in FOREIGN:
+            if mark.match(start):
+                raise InputError(
+                    f"{name_of(path)}: packed with {kind}, which is not read here; unpack it, or pack it "
+                    "with gzip, xz or zstd"
+                )
         yield stream
 
 
@@ -104,7 +113,7 @@ def open_unpacked(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any
         if isinstance(path, (str, Path)) and str(path) != "-":
             file = stack.enter_context(open_file(path))
         else:
-            file = sys.stdin.buffer if isinstance(path, (str, Path)) else path
+            file = _standard_input() if isinstance(path, (str, Path)) else path
         head, pending = _head(file)
         # Closing the stream must not close a file that is not ours: ``_Unpacked`` leaves it open.
         stream = io.BufferedReader(_Unpacked(file, name_of(path), packing_of(head), pending), 1 << 16)
@@ -128,6 +137,12 @@ def open_file(path: str | Path) -> BinaryIO:
         raise InputError(f"{path}: a folder, not a file; name a file in it") from None
     except OSError as error:
         raise InputError(f"{path}: cannot be read ({error.strerror}); check its permissions") from None
+
+
+def _standard_input() -> BinaryIO:
+    if sys.stdin is None:
+        raise InputError("<stdin>: closed; name a file, or feed the text in")
+    return sys.stdin.buffer
 
 
 def packing_of(head: bytes) -> str | None:

@@ -174,8 +174,8 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
     )
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: less than one process; give 1 or more")
-    if options.seed < 0:
-        raise InputError(f"--seed {options.seed}: below zero; give 0 or more")
+    if not 0 <= options.seed < 2**63:
+        raise InputError(f"--seed {options.seed}: below zero or over 63 bits; give 0 or more")
     memory = parse_size(options.memory) if options.memory is not None else default_memory()
     for name, folder in (("--workdir", options.workdir), ("--tmp-dir", options.tmp_dir)):
         if folder is not None and folder.exists() and not folder.is_dir():

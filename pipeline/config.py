@@ -77,9 +77,14 @@ def load(path: Path, overrides: Sequence[str], schema: Schema) -> Config:
     values: dict[str, dict[str, Any]] = {section: {} for section in sections}
     for section, entries in written.items():
         where = _line(path, text, section, None)
-        options = _section(section, sections, where)
+        if isinstance(entries, list) and section in sections:
+            raise InputError(f"{where}: a section is there once; write [{section}], with single brackets")
         if not isinstance(entries, dict):
-            raise InputError(f"{where}: {section} = ... stands outside a section; write it under [{section}]")
+            raise InputError(
+                f"{where}: {section} = ... stands outside a section; write it under one of "
+                f"{', '.join(f'[{name}]' for name in sections)}"
+            )
+        options = _section(section, sections, where)
         for key, value in entries.items():
             where = _line(path, text, section, key)
             option = _key(section, key, options, where)
@@ -163,7 +168,7 @@ def _line(path: Path, text: str, section: str, key: str | None) -> str:
     """Return ``path:line`` of a section or key, just ``path`` where the text does not show it plainly."""
     inside = ""
     for number, line in enumerate(text.split("\n"), 1):
-        header = re.match(r"\s*\[\s*([^\]]+?)\s*\]", line)
+        header = re.match(r"\s*\[\[?\s*([^\]]+?)\s*\]", line)
         if header:
             inside = header.group(1)
             if key is None and inside == section:

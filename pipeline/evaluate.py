@@ -51,6 +51,8 @@ def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias
         format=context.option("gold.format"),
         base=context.option("gold.base"),
     )
+    if gold is not None and gold.doubt:
+        context.warn(f"{gold.path}: taken to count from 0, but {gold.doubt}; set gold.base to 0 or 1")
     aligner = Aligner.load(context.inputs["train"])
     links = []
     if gold is not None:

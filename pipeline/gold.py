@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from align.errors import InputError
-from align.links import AlignedPair, Link, check_bounds, find_format, read_file
+from align.links import AlignedPair, Link, check_bounds, detect_base, find_format, read_file, rebased
 from align.links.formats import read_text
 from pipeline.download import load as load_sources
 
@@ -25,6 +25,8 @@ class Gold:
         Sure and possible links between them.
     lines : list of int
         The line of ``path`` that each pair's links stand in, 1-based.
+    doubt : str
+        Why the links may count from 1 though they are read as counting from 0; empty where that is clear.
     """
 
     path: str
@@ -32,6 +34,7 @@ class Gold:
     target: list[list[str]]
     links: list[list[Link]]
     lines: list[int]
+    doubt: str = ""
 
     def __len__(self) -> int:
         return len(self.links)
@@ -47,7 +50,8 @@ def read_gold(download: Path, preprocess: Path, *, format: str, base: int | None
     format : str
         ``pharaoh``, ``talp`` or ``wpt``.
     base : int or None
-        Number of the first token of a sentence; a format that fixes it (wpt) is read by its own rule.
+        Number of the first token of a sentence; None: told by the links (:func:`detect_base`), and 0 where
+        they do not tell. A format that fixes it (wpt) is read by its own rule.
 
     Returns
     -------
@@ -65,14 +69,20 @@ def read_gold(download: Path, preprocess: Path, *, format: str, base: int | None
     path = str(place["links"])
     source, target = (_tokens(preprocess / f"gold.{side}.txt") for side in ("source", "target"))
     kind = find_format(format)
-    pairs = read_file(path, format=format, base=base if kind.base is None else None)
+    pairs = read_file(path, format=format, base=0 if kind.base is None else None)  # as they are
     if not kind.every_pair:  # such a file is silent about pairs without links at its end
         pairs += [AlignedPair([])] * (len(source) - len(pairs))
     if not len(pairs) == len(source) == len(target):
         raise InputError(
             f"{path}: links of {len(pairs)} pairs but {len(source)} gold pairs; give the links of this text"
         )
+    found = detect_base(
+        pair._replace(source=s, target=t) for pair, s, t in zip(pairs, source, target, strict=True)
+    )
+    if kind.base is None:
+        pairs = list(rebased(pairs, found.base or 0 if base is None else base, name=path))
     lines = [pair.line or index for index, pair in enumerate(pairs, 1)]
+    advice = "counted from 1? then set gold.base to 1" if base == 0 and found.base == 1 else ""
     for pair, line, left, right in zip(pairs, lines, source, target, strict=True):
         check_bounds(
             pair.links,
@@ -80,8 +90,10 @@ def read_gold(download: Path, preprocess: Path, *, format: str, base: int | None
             right,
             where=f"{path}:{line}",
             reverse="the links seem to be target first: swap gold.files, or the links",
+            otherwise=advice,
         )
-    return Gold(path, source, target, [pair.links for pair in pairs], lines)
+    doubt = found.reason if kind.base is None and base is None and found.base is None else ""
+    return Gold(path, source, target, [pair.links for pair in pairs], lines, doubt)
 
 
 def _tokens(path: Path) -> list[list[str]]:

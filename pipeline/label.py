@@ -218,6 +218,11 @@ def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, 
     linked = np.flatnonzero(np.diff(labels.offsets) > 0)
     if not len(linked):
         raise InputError(f"{gold.path}: none of the first {train} pairs has a link; nothing can be learnt")
+    if not labels.sure.any():
+        raise InputError(
+            f"{gold.path}: none of the first {train} pairs has a sure link, and possible ones alone teach "
+            "nothing; mark sure links, or set train.labels to silver"
+        )
     sure = sum(link.sure for pair in gold.links[:train] for link in pair)
     figures = {
         "pairs": len(linked),

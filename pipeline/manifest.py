@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from align.errors import InputError
+from align.errors import InputError, WorkError
 
 MANIFEST = "manifest.json"
 
@@ -88,6 +88,8 @@ class Hashes:
         ------
         InputError
             If there is no such file or it cannot be read.
+        WorkError
+            If the hash cannot be remembered.
         """
         try:
             if path.is_dir():
@@ -100,23 +102,31 @@ class Hashes:
             state = path.stat()
             stamp = [state.st_size, state.st_mtime_ns]
             known = self._known.get(str(path))
-            if known is None or known[:2] != stamp:
-                with open(path, "rb") as file:
-                    known = [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
-                self._known[str(path)] = known
-                self._save()
-            return str(known[2])
+            if known is not None and known[:2] == stamp:
+                return str(known[2])
+            with open(path, "rb") as file:
+                known = [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
         except FileNotFoundError:
             raise InputError(f"{path}: no such file; mend the path in the configuration") from None
         except OSError as error:
             raise InputError(
                 f"{path}: cannot be read ({error.strerror}); mend its rights or the path"
             ) from None
+        self._known[str(path)] = known
+        self._save()
+        return str(known[2])
 
     def _save(self) -> None:
         if self._store is None:
             return
-        self._store.parent.mkdir(parents=True, exist_ok=True)
-        aside = self._store.with_name(f"{self._store.name}.{os.getpid()}")
-        aside.write_text(json.dumps(self._known, indent=1), encoding="utf-8", newline="\n")
-        os.replace(aside, self._store)
+        folder = self._store.parent
+        aside = folder / f"{self._store.name}.{os.getpid()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            aside.write_text(json.dumps(self._known, indent=1), encoding="utf-8", newline="\n")
+            os.replace(aside, self._store)
+        except OSError as error:
+            raise WorkError(
+                f"{folder}: the work folder cannot be written ({error.strerror}); free space, mend its "
+                "rights, or give another --workdir"
+            ) from None

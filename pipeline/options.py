@@ -83,7 +83,7 @@ def from_text(option: Option, text: str, where: str) -> Any:
             return text.lower() == "true"
     else:
         try:
-            return option.kind(text)
+            return _bounded(option.kind(text))
         except ValueError:
             pass
     raise InputError(f"{where}: {text!r} is no {_name(option)}; give {_example(option)}")
@@ -102,8 +102,24 @@ def from_toml(option: Option, value: Any, where: str) -> Any:
     fits = isinstance(value, option.kind) and (option.kind is bool or not isinstance(value, bool))
     if fits and option.kind is list:
         fits = all(isinstance(piece, str) for piece in value)
-    if not fits:
-        raise InputError(f"{where}: {value!r} is no {_name(option)}; give {_example(option)}")
+    try:
+        if fits:
+            return _bounded(value)
+    except ValueError:
+        pass
+    raise InputError(f"{where}: {value!r} is no {_name(option)}; give {_example(option)}")
+
+
+def _bounded(value: Any) -> Any:
+    """Return a value, but no whole number that an array or a counter cannot hold.
+
+    Raises
+    ------
+    ValueError
+        If it has more than 64 bits.
+    """
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError
     return value
 
 

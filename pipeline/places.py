@@ -63,13 +63,14 @@ def check_place(key: str, value: str) -> None:
         raise InputError(f"{key}: {value} is no http, https or file URL; give one, or a path")
     try:
         host = urlsplit(value).hostname
+        urlsplit(value).port  # noqa: B018  a wrong one raises
     except ValueError:
         host = None
     if scheme.group(1).lower() == "file":
         if host not in (None, "localhost"):
             raise InputError(f"{key}: {value} names another machine; a file URL is file:///path")
     elif not host:
-        raise InputError(f"{key}: {value} has no valid host; write http://host/path")
+        raise InputError(f"{key}: {value} has no valid host or port; write http://host/path")
 
 
 def local_path(value: str) -> Path | None:
@@ -88,6 +89,11 @@ def check_file(key: str, path: Path) -> Path:
     InputError
         If it is missing, empty or no file.
     """
+    try:
+        path.stat()
+    except (OSError, ValueError) as error:
+        if not isinstance(error, (FileNotFoundError, ValueError)):
+            raise InputError(f"{key}: {str(path)[:200]}: {error.strerror}; correct the path") from None
     if path.is_dir():
         raise InputError(f"{key}: {path} is a folder; name a file in it")
     if not path.exists():

@@ -125,6 +125,7 @@ class _Corpus:
     numbers: tuple[list[np.ndarray], list[np.ndarray]] = field(default_factory=lambda: ([], []))
     reasons: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
+    returns: int = 0
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -147,7 +148,7 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
         limit=context.option("corpus.limit"),
     )
     corpus = _Corpus(str(paths[0]))
-    shards = _shards(rows, settings, corpus.where, context.option("corpus.encoding"))
+    shards = _shards(rows, settings, corpus, context.option("corpus.encoding"))
     with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
         rejects.write("line\treason\teffect\tdetail\n")
         expected = _expected_shards(paths[0], context.option("corpus.limit"))
@@ -173,14 +174,16 @@ def _expected_shards(path: Path, limit: int | None) -> int | None:
     return -(-min(guess, limit or guess) // SHARD)
 
 
-def _shards(rows: Iterable[Row], settings: Settings, where: str, encoding: str) -> Iterator[Shard]:
+def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: str) -> Iterator[Shard]:
     """Group rows to shards; the first of them train the sentence splitters."""
+    where = corpus.where
     bad, first_bad, number, shard = 0, "", 0, _new_shard(0, 0, settings)
     for row in rows:
         if row.problem:
             shard.problems.append((len(shard.texts[0]), row.problem, row.detail))
             if row.problem == "encoding":
                 bad, first_bad = bad + 1, first_bad or f"line {row.number + 1}, {row.detail}"
+        corpus.returns += row.source.count("\r") + row.target.count("\r")
         shard.texts[0].append(row.source)
         shard.texts[1].append(row.target)
         if len(shard.texts[0]) == SHARD:
@@ -237,7 +240,13 @@ def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None
         "duplicates": duplicates,
         "length_correlation": round(float(correlations(sums)[SHIFTS.index(0)]), 4),
     }
-    for text in warnings(corpus.summaries, identical=identical, duplicates=duplicates, segmented=segmented):
+    for text in warnings(
+        corpus.summaries,
+        identical=identical,
+        duplicates=duplicates,
+        segmented=segmented,
+        returns=corpus.returns,
+    ):
         context.warn(text)
 
 

@@ -54,7 +54,12 @@ def check_usable(where: str, lines: int, used: int, reasons: Counter[str]) -> No
 
 
 def warnings(
-    summaries: Sequence[Summary], *, identical: int, duplicates: int, segmented: Sequence[bool]
+    summaries: Sequence[Summary],
+    *,
+    identical: int,
+    duplicates: int,
+    segmented: Sequence[bool],
+    returns: int = 0,
 ) -> Iterator[str]:
     """Yield what the user should know.
 
@@ -66,11 +71,18 @@ def warnings(
         Pairs with the same text on both sides; parts that came before.
     segmented : (bool, bool)
         Whether a segmenter parts the text of each side, or it came tokenized.
+    returns : int
+        Carriage returns within the lines.
     """
     pairs = sum(summary.used_lines for summary in summaries)
     lines = sum(summary.lines for summary in summaries)
     if lines >= 10 and lines - pairs > 0.1 * lines:
         yield f"{lines - pairs} of {lines} lines cannot be used; rejects.tsv says why"
+    if returns > lines:
+        yield (
+            f"{returns} carriage returns within {lines} lines, where only a line feed ends a line: if they "
+            r"are to end lines, convert the files first: tr '\r' '\n'"
+        )
     yield from _unparted(summaries, segmented)
     if pairs >= 10 and identical > 0.1 * pairs:
         yield (

@@ -27,6 +27,9 @@ GOLD_FORMATS = ("pharaoh", "wpt", "talp")
 # These names would collide with what else lies in the work folder.
 RESERVED_NAMES = ("downloads", "latest")
 
+# Disks allow 255 bytes; a name of 100 letters may have more in some scripts.
+_NAME_BYTES = 200
+
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 
@@ -148,12 +151,12 @@ def corpus_options(
         europarl_urls(source, target)
     if kind == "files" and len(places) != 2:
         raise InputError(f"corpus.files: {len(places)} file(s) given; give two, the source first")
+    for place in places:
+        check_place(f"corpus.{kind}", place)
     if len(set(places)) < len(places):
         raise InputError(f"corpus.files: {places[0]} is given twice; give the source and the target file")
     if kind in ("url", "tmx", "europarl") and source == target:
         raise InputError(f"corpus.target: {target!r} is the source too; with corpus.{kind} they must differ")
-    for place in places:
-        check_place(f"corpus.{kind}", place)
     if limit is not None and limit < 1:
         raise InputError(f"corpus.limit: {limit} is less than 1; leave it out to use all pairs")
     check_encoding(encoding)
@@ -199,7 +202,7 @@ def gold_options(
     files: list[str] | None = None,
     links: str | None = None,
     format: str = "pharaoh",
-    base: int | None = 0,
+    base: int | None = None,
     train: int = 0,
     in_corpus: bool = True,
 ) -> GoldOptions:
@@ -213,8 +216,9 @@ def gold_options(
         Their links: a path or a URL.
     format : str
         ``pharaoh`` (``0-0 1p2``), ``wpt`` (``0001 1 1 S``) or ``talp``.
-    base : int
-        Number of the first token of a sentence: 0 or 1.
+    base : int, optional
+        Number of the first token of a sentence: 0 or 1. Absent: told by the links, and 0 where they do not
+        tell.
     train : int
         The first so many pairs may train, >= 0; the rest is the test part.
     in_corpus : bool
@@ -231,10 +235,10 @@ def gold_options(
         raise InputError(f"gold.{absent}: missing while gold.{present} is set; set both or neither")
     if places and len(places) != 2:
         raise InputError(f"gold.files: {len(places)} file(s) given; give two, the source first")
-    if len(set(places)) < len(places):
-        raise InputError(f"gold.files: {places[0]} is given twice; give the source and the target file")
     for place in places:
         check_place("gold.files", place)
+    if len(set(places)) < len(places):
+        raise InputError(f"gold.files: {places[0]} is given twice; give the source and the target file")
     if links is not None:
         check_place("gold.links", links)
     if format not in GOLD_FORMATS:
@@ -280,7 +284,8 @@ def _names_set(key: str, value: str) -> bool:
 
 
 def _check_name(name: str) -> None:
-    if not re.fullmatch(r"\w[\w.+-]{0,99}", name) or name in RESERVED_NAMES:
+    fits = re.fullmatch(r"\w[\w.+-]{0,99}", name) and len(name.encode()) <= _NAME_BYTES
+    if not fits or name in RESERVED_NAMES:
         raise InputError(
             f"corpus.name: {name!r} cannot name a folder; use letters, digits, and . _ + - after the first "
             f"(at most 100, and not {' or '.join(RESERVED_NAMES)})"

@@ -73,6 +73,11 @@ class TestFrame:
                 1,
                 "f: No space left on device; free space or check the disk",
             ),
+            (
+                UnicodeEncodeError("utf-8", "caf\udce9", 3, 4, "no"),
+                2,
+                r"'\udce9' in a name or a text is no character; give UTF-8",
+            ),
             (MemoryError(), 1, "out of memory; give it less at once, or a machine with more"),
             (KeyError("x"), 1, "internal fault: KeyError: 'x'; run with --debug and report it"),
         ],
@@ -151,6 +156,20 @@ class TestProcess:
             finally:
                 running.kill()
             assert running.stderr.read() == b""
+
+    @pytest.mark.skipif(os.name != "posix", reason="needs a shell")
+    def test_closed_streams(self, tmp_path):
+        words = " ".join([*PROGRAM, "convert", "--from", "pharaoh", "--to", "pharaoh"])
+        for closed, message in (
+            ("<&-", "<stdin>: closed; name a file, or feed the text in"),
+            (">&- < /dev/null", "<stdout>: closed; name a file for the output"),
+        ):
+            done = subprocess.run(f"{words} {closed}", shell=True, cwd=ROOT, capture_output=True, check=False)
+            assert done.returncode in (1, 2)
+            assert done.stderr.decode() == f"error: {message}\n"
+        command = f"echo 0-0 | {words} -o {tmp_path / 'links'} >&-"
+        assert subprocess.run(command, shell=True, cwd=ROOT, check=False).returncode == 0
+        assert (tmp_path / "links").read_bytes() == b"0-0\n"
 
     def test_a_device_is_written_to_not_replaced(self, tmp_path):
         os.mkfifo(tmp_path / "pipe")

@@ -43,7 +43,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return _run(arguments)
         finally:
             # Here, not at exit, where a failure could no longer be told.
-            sys.stdout.flush()
+            if sys.stdout is not None:
+                sys.stdout.flush()
     except KeyboardInterrupt:
         return 130
     except Exception as error:
@@ -62,7 +63,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _give_up_stdout() -> None:
     """Drop what the standard output would still hold where it cannot be written, lest it is tried at exit."""
     try:
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
@@ -129,6 +131,9 @@ def _as_liaison_error(error: Exception) -> LiaisonError:
     if isinstance(error, OSError):
         name = error.filename or "<stdout>"
         return WorkError(f"{name}: {error.strerror or error}; free space or check the disk")
+    if isinstance(error, UnicodeEncodeError):
+        odd = ascii(error.object[error.start : error.end])
+        return InputError(f"{odd} in a name or a text is no character; give UTF-8")
     if isinstance(error, MemoryError):
         return WorkError("out of memory; give it less at once, or a machine with more")
     return WorkError(f"internal fault: {type(error).__name__}: {error}; run with --debug and report it")

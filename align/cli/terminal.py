@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from align.errors import InputError
+from align.errors import InputError, WorkError
 from align.streams import open_text
 
 
@@ -58,6 +58,8 @@ def open_output(path: str) -> Iterator[TextIO]:
     is either the old one or none.
     """
     if path == "-":
+        if sys.stdout is None:
+            raise WorkError("<stdout>: closed; name a file for the output")
         yield sys.stdout
         return
     final = Path(os.path.realpath(path))

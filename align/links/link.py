@@ -79,6 +79,7 @@ def check_bounds(
     *,
     where: str,
     reverse: str = "",
+    otherwise: str = "",
 ) -> None:
     """Check that every link lies inside its sentence pair.
 
@@ -92,6 +93,8 @@ def check_bounds(
         What the message starts with, as a rule ``<file>:<line>``.
     reverse : str
         What to do if the links fit the pair in the other direction only; empty: say nothing of it.
+    otherwise : str
+        What to do in any other case; empty: use other tokens.
 
     Raises
     ------
@@ -103,7 +106,8 @@ def check_bounds(
         if 0 <= link.source < n and 0 <= link.target < m:
             continue
         other_way = all(0 <= other.source < m and 0 <= other.target < n for other in links)
-        advice = reverse if reverse and other_way else "use the tokens that the links were made for"
+        advice = otherwise or "use the tokens that the links were made for"
+        advice = reverse if reverse and other_way else advice
         raise InputError(
             f"{where}: link {format_link(link)} (counted from 0) lies outside the pair of {n} source tokens"
             f" ({' '.join(source)}) and {m} target tokens ({' '.join(target)}); {advice}"

@@ -116,9 +116,10 @@ def _own(module_name: str, attribute: str) -> Callable[[str], Sequence[Any]]:
     name = f"{module_name}:{attribute}"
     try:
         function = getattr(importlib.import_module(module_name), attribute)
-    except (ImportError, AttributeError, ValueError) as error:
+    except Exception as error:  # an import runs code that is not ours
+        reason = " ".join(str(error).split())
         raise InputError(
-            f"tokenizer {name!r}: {error}; give module:function, the module on the import path"
+            f"tokenizer {name!r}: {reason}; give module:function, the module on the import path"
         ) from None
     if not callable(function):
         raise InputError(f"tokenizer {name!r}: it is no function; give one of a text")

@@ -62,6 +62,11 @@ class TestLinks:
         assert aligner.align(source, ["rouge", "maison", "x"]) == [(0, 1), (2, 0)]
         assert aligner.align(tuple(source), "rouge maison") == [(0, 1), (2, 0)]
 
+    @pytest.mark.parametrize("odd", [b"House", ["House", 1], [None], [b"House"]])
+    def test_what_is_no_text_is_no_token(self, aligner, odd):
+        with pytest.raises(InputError, match="is no token; give a text, or a list of texts"):
+            aligner.align(odd, "maison")
+
     def test_links_are_over_surface_tokens(self, aligner):
         """*du* is *de le* to the statistics; of and the are both linked to it."""
         assert aligner.align("house of the dog", "maison du chien") == [(0, 0), (1, 1), (2, 1), (3, 2)]

@@ -121,6 +121,8 @@ def test_other_encodings_are_read_when_named():
     ("encoding", "message"),
     [
         ("latin-99", r"corpus\.encoding: unknown encoding 'latin-99'; use utf-8, latin-1"),
+        ("undefined", r"corpus\.encoding: unknown encoding 'undefined'; use utf-8, latin-1"),
+        ("UTF-8-SIG", r"corpus\.encoding: 'UTF-8-SIG'; write utf-8, a byte order mark is left out anyway"),
         ("utf-16", r"corpus\.encoding: 'utf-16' cannot be cut into lines; convert the text first: iconv"),
     ],
 )
@@ -176,6 +178,27 @@ def test_utf16_text_is_recognised(tmp_path):
         InputError, match=r"c: UTF-16 text cannot be cut into lines; convert it to UTF-8 first"
     ):
         list(read_tsv(path))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("text", ["a\tb\n" * 5, "The house.\tLa maison d'été.\n" * 500])
+def test_utf16_text_without_a_mark_is_recognised(text, encoding):
+    with pytest.raises(InputError, match=r"UTF-16 text cannot be cut into lines; convert it to UTF-8 first"):
+        list(read_tsv(stream(text.encode(encoding))))
+
+
+def test_a_few_zero_bytes_are_text():
+    assert texts(read_tsv(stream("a\0\tb\n\0\0 c d e f g h i\tb\n"))) == [
+        ("a\0", "b"),
+        ("\0\0 c d e f g h i", "b"),
+    ]
+
+
+def test_blank_rows_say_nothing_of_the_format():
+    rows = list(read_tsv(stream("\n \n\r\na\tb\n\n")))
+    assert [row.problem for row in rows] == ["bad_row", "bad_row", "bad_row", None, "bad_row"]
+    with pytest.raises(InputError, match="2 of the first 3 rows are bad"):
+        list(read_tsv(stream("a\nb\n\n")))
 
 
 def test_a_line_over_the_limit_is_a_row_with_a_problem(monkeypatch):

@@ -150,6 +150,8 @@ def test_a_link_beyond_the_sentence_is_an_error_with_both_token_lists():
     source, target = ["l'", "homme", "court"], ["the", "man"]
     check_bounds(parse_pharaoh("0-0 2-1"), source, target, where="x")
     check_bounds([], [], [], where="x")
+    with pytest.raises(InputError, match="; begin at 0"):
+        check_bounds(parse_pharaoh("9-9"), source, target, where="x", otherwise="begin at 0")
     message = (
         r"^gold:12: link 3-1 \(counted from 0\) lies outside the pair of 3 source tokens \(l' homme court\)"
         r" and 2 target tokens \(the man\); use the tokens that the links were made for$"

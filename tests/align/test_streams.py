@@ -1,5 +1,6 @@
 """Byte streams: what a file is shows in its first bytes, and damage is never a shorter text."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -165,3 +166,16 @@ def test_archives_are_no_texts(tmp_path):
         archive.write(tmp_path / "a.en", "a.en")
     with pytest.raises(InputError, match=r"a\.zip: a zip archive, not a text; unpack it"):
         read(tmp_path / "a.zip")
+
+
+def test_other_packings_are_named(tmp_path):
+    for name, packed in (("bzip2", bz2.compress(TEXT)), ("7z", b"7z\xbc\xaf\x27\x1c" + b"\0" * 50)):
+        (tmp_path / "a").write_bytes(packed)
+        with pytest.raises(InputError, match=rf"a: packed with {name}, which is not read here; unpack it"):
+            read(tmp_path / "a")
+
+
+def test_a_closed_standard_input_is_told(monkeypatch):
+    monkeypatch.setattr("sys.stdin", None)
+    with pytest.raises(InputError, match="<stdin>: closed; name a file"):
+        read("-")

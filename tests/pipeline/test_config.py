@@ -95,6 +95,8 @@ def test_odd_overrides_are_refused(file, override, told):
         ("lam = 1", 'lam = "1"', r"tiny.toml:13: '1' is no number"),
         ("lam = 1", "lam = = 1", r"tiny.toml:13: Invalid value; mend the TOML"),
         ("[train]\nlam = 1", "train = 1", r"tiny.toml:12: \[vectors\] has no key 'train'"),
+        ("[train]", "[[train]]", r"tiny.toml:12: a section is there once; write \[train\]"),
+        ("lam = 1", "passes = 99999999999999999999", r"tiny.toml:13: 9+ is no whole number"),
         ('name = "tiny"\n', "", r"tiny.toml: corpus.name is missing"),
         ('name = "tiny"', 'name = "../up"', r"tiny.toml: corpus.name: '../up' cannot name a folder"),
         (
@@ -113,6 +115,9 @@ def test_odd_files_are_refused_with_the_line(file, old, new, told):
 def test_a_key_outside_any_section_is_refused(file):
     rewrite(file, "\n[corpus]", "gold = 1\n[corpus]")
     with pytest.raises(InputError, match=r"tiny.toml:1: gold = ... stands outside a section"):
+        load(file, [], SCHEMA)
+    rewrite(file, "gold = 1", "name = 1")
+    with pytest.raises(InputError, match=r"tiny.toml:1: name = ... stands outside a section; .* \[corpus\]"):
         load(file, [], SCHEMA)
 
 

@@ -278,6 +278,9 @@ def test_gold_without_links_or_without_gold_is_refused(context, stages):
     write_gold(stages, ["", "", "0-0", ""])
     with pytest.raises(InputError, match="none of the first 2 pairs has a link; nothing can be learnt"):
         label.run(context)
+    write_gold(stages, ["0p0", "1p1 0p0", "0-0", ""])
+    with pytest.raises(InputError, match=r"align: none of the first 2 pairs has a sure link, .*; mark sure"):
+        label.run(context)
     path = stages / "download" / "sources.json"
     path.write_text(
         json.dumps(json.loads(path.read_text(encoding="utf-8")) | {"gold": None}), encoding="utf-8"

@@ -2,7 +2,7 @@ import os
 
 import pytest
 
-from align.errors import InputError
+from align.errors import InputError, WorkError
 from pipeline.manifest import Hashes, difference, fingerprint, read, write
 
 OLD = {
@@ -71,6 +71,14 @@ def test_a_folder_is_hashed_with_its_names(tmp_path):
     before = Hashes(None).of(folder)
     (folder / "a").rename(folder / "b")
     assert Hashes(None).of(folder) != before
+
+
+@pytest.mark.parametrize("inside", ["file", "file/deeper"])
+def test_a_work_folder_that_cannot_be_is_told_as_such(tmp_path, inside):
+    (tmp_path / "file").write_bytes(b"text")
+    store = tmp_path / inside / "hashes.json"
+    with pytest.raises(WorkError, match=r"file.*: the work folder cannot be written \(.*\); free space"):
+        Hashes(store).of(tmp_path / "file")
 
 
 def test_a_missing_file_is_told(tmp_path):

@@ -75,7 +75,10 @@ def test_texts_take_the_options_type(key, text, value):
     assert from_text(OPTIONS[key], text, "--set x") == value
 
 
-@pytest.mark.parametrize(("key", "text"), [("lam", "big"), ("passes", "1.5"), ("on", "1"), ("files", '["a')])
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("lam", "big"), ("passes", "1.5"), ("passes", str(2**63)), ("on", "1"), ("files", '["a')],
+)
 def test_wrong_texts_are_refused(key, text):
     with pytest.raises(InputError, match=r"--set x: .* is no .*; give"):
         from_text(OPTIONS[key], text, "--set x")
@@ -86,6 +89,7 @@ def test_toml_values_are_checked():
     for key, value in [
         ("lam", True),
         ("passes", 1.0),
+        ("passes", -(2**63) - 1),
         ("passes", True),
         ("name", 3),
         ("files", ["a", 1]),

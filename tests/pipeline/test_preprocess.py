@@ -497,5 +497,11 @@ def test_many_losses_are_pointed_out(run):
     assert "3 of 20 lines cannot be used; rejects.tsv says why" in result.said.warnings[0]
 
 
+def test_lines_that_end_in_a_lone_carriage_return_are_pointed_out(run):
+    result = run(["the cat\rthe dog\rthe house\rthe end"], ["le chat\rle chien\rla maison\rla fin"])
+    assert "6 carriage returns within 1 lines, where only a line feed ends" in result.said.warnings[0]
+    assert run(["the\rcat", "dog"], ["le chat", "chien"]).said.warnings == []
+
+
 def test_identical_apart_from_spaces_is_identical(run):
     assert run(["The  end "], ["The end"]).used.tolist() == [False]

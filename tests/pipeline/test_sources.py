@@ -10,7 +10,15 @@ import pytest
 from align.errors import InputError
 from pipeline import places, sources
 from pipeline.options import options_of
-from pipeline.places import EUROPARL, check_place, europarl_urls, is_url, local_path, vectors_place
+from pipeline.places import (
+    EUROPARL,
+    check_file,
+    check_place,
+    europarl_urls,
+    is_url,
+    local_path,
+    vectors_place,
+)
 from pipeline.sources import corpus_options, gold_options, local_files, vectors_options
 
 DATA = Path(__file__).resolve().parent.parent.parent / "data"
@@ -58,7 +66,12 @@ def test_the_kind_of_a_corpus_follows_from_the_key(given, kind, where):
         ({"tsv": "a", "joint": "b"}, r"corpus\.tsv: corpus\.joint is set as well"),
         ({"url": "ftp://h/x"}, r"corpus\.url: ftp://h/x is no http, https or file URL; give one, or a path"),
         ({"url": "s3://h/x"}, r"corpus\.url: s3://h/x is no http"),
-        ({"url": "http:///x"}, r"corpus\.url: http:///x has no valid host; write http://host/path"),
+        ({"url": "http:///x"}, r"corpus\.url: http:///x has no valid host or port; write http://host/path"),
+        ({"url": "http://h:99999/x"}, r"corpus\.url: http://h:99999/x has no valid host or port"),
+        ({"files": ["", ""]}, r"corpus\.files: empty; give a path or a URL"),
+        ({"name": "\u65e5" * 90}, r"corpus\.name: '.*' cannot name a folder"),
+        ({"encoding": "undefined"}, r"corpus\.encoding: unknown encoding 'undefined'"),
+        ({"encoding": "utf-8\0"}, r"corpus\.encoding: unknown encoding 'utf-8\\x00'"),
         ({"url": "http://[::1/x"}, r"corpus\.url: http://\[::1/x has no valid host"),
         ({"tmx": "file://other/x"}, r"corpus\.tmx: file://other/x names another machine"),
         ({"url": "x", "target": "en"}, r"corpus\.target: 'en' is the source too; with corpus\.url they must"),
@@ -115,6 +128,11 @@ def test_what_is_wrong_with_vectors_is_said_with_its_key(given, message):
 def test_what_is_wrong_with_gold_is_said_with_its_key(given, message):
     with pytest.raises(InputError, match=message):
         gold_options(**given)
+
+
+def test_a_path_that_no_disk_can_hold_is_told():
+    with pytest.raises(InputError, match=r"corpus\.tsv: /a+: File name too long; correct the path"):
+        check_file("corpus.tsv", Path("/" + "a" * 5000))
 
 
 def test_absent_sections_are_valid():
@@ -233,7 +251,7 @@ def test_the_configuration_to_copy_explains_every_key():
 
 def test_the_defaults_it_shows_are_the_defaults():
     text = (DATA / "my-corpus.toml").read_text(encoding="utf-8")
-    for section, keys in (("corpus", ("tokenized", "encoding")), ("gold", ("format", "base", "in_corpus"))):
+    for section, keys in (("corpus", ("tokenized", "encoding")), ("gold", ("format", "in_corpus"))):
         for key in keys:
             shown = re.search(rf"^# ({key} = .*)$", text, re.M).group(1)
             assert tomllib.loads(shown)[key] == options_of(SECTIONS[section])[key].default

@@ -109,8 +109,12 @@ def test_what_is_no_token_of_the_text_is_refused(module, cut, message):
         ("own_tokenizer:nothing", "has no attribute 'nothing'"),
         ("own_tokenizer:number", "it is no function"),
         (":cut", "give module:function"),
+        ("../own_tokenizer:cut", "give module:function"),
+        ("broken_tokenizer:cut", "tokenizer 'broken_tokenizer:cut': out of order; give module:function"),
     ],
 )
-def test_a_function_that_cannot_be_had(module, name, message):
+def test_a_function_that_cannot_be_had(module, name, message, tmp_path, monkeypatch):
+    (tmp_path / "broken_tokenizer.py").write_text("raise RuntimeError('out of\\norder')", encoding="utf-8")
+    monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(InputError, match=message):
         TextProcessor("en", tokenizer=name)
