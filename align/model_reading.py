@@ -133,11 +133,14 @@ def read_weights(path: Path) -> tuple[tuple[str, ...], np.ndarray]:
 def _lines(path: Path) -> list[str]:
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
-            return [line.rstrip("\n") for line in file]
+            lines = file.read().split("\n")
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {REMEDY}") from None
     except (ValueError, OSError) as error:
         raise InputError(f"{path}: cannot be read ({error}); {REMEDY}") from None
+    if lines.pop():
+        raise InputError(f"{path}:{len(lines) + 1}: cut off, the line has no end; {REMEDY}")
+    return lines
 
 
 def read_vocabulary(path: Path) -> Vocabulary:

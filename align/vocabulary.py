@@ -72,6 +72,8 @@ class Vocabulary:
                 word, tab, count = line.rstrip("\n").rpartition("\t")
                 if not tab or not word or not _COUNT.fullmatch(count):
                     raise InputError(f"{path}:{number}: not 'word TAB count'; make the file again")
+                if not line.endswith("\n"):
+                    raise InputError(f"{path}:{number}: cut off, the line has no end; make the file again")
                 words.append(word)
                 counts.append(int(count))
         try:

@@ -53,6 +53,30 @@ def read(folder: Path) -> dict[str, Any] | None:
     return manifest if isinstance(manifest, dict) else None
 
 
+def sizes(folder: Path) -> dict[str, int]:
+    """Return the bytes of every file of a folder, at any depth, by its path in it."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST
+    }
+
+
+def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """Say which file of a folder is not as its manifest says: missing, or cut off; empty if all are.
+
+    The sizes are compared, not the contents: a disk that was full, or a copy that was broken off, leaves a
+    shorter file, and reading all that was ever made at every start would take minutes.
+    """
+    for name, size in manifest.get("files", {}).items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        if path.stat().st_size != size:
+            return f"{name} has {path.stat().st_size} bytes, not {size}"
+    return ""
+
+
 def write(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write a folder's manifest and flush it to the disk."""
     with open(folder / MANIFEST, "w", encoding="utf-8", newline="\n") as out:

@@ -27,7 +27,7 @@ class Reporter:
         self._name = name
         self._quiet = quiet
         self._log = log
-        self._bars = sys.stderr.isatty() and not quiet
+        self._bars = sys.stderr is not None and sys.stderr.isatty() and not quiet
 
     @property
     def shows_bars(self) -> bool:

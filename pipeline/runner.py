@@ -158,7 +158,10 @@ def plan(
 
 
 def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
-    if manifests.read(folder) is not None:
+    own = manifests.read(folder)
+    if own is not None and (fault := manifests.damage(folder, own)):
+        return "stale", f"damaged: {fault}"
+    if own is not None:
         return "done", "options, inputs and code unchanged"
     previous = _last_made(folder.parent)
     if previous is not None:
@@ -255,6 +258,7 @@ def _make(
                 "peak_memory": used.peak_memory,
                 "jobs": settings.jobs,
                 "seed": settings.seed,
+                "files": manifests.sizes(partial),
                 "finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
                 "versions": _versions(),
                 "results": context.results,

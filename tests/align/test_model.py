@@ -209,6 +209,14 @@ class TestDamaged:
         with pytest.raises(InputError, match="model.json: no JSON can be read"):
             Model.load(folder)
 
+    @pytest.mark.parametrize("name", ["weights.tsv", "source.vocabulary.tsv"])
+    def test_a_line_without_an_end_is_cut_off(self, folder, name):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:-1])
+        lines = path.read_bytes().count(b"\n") + 1
+        with pytest.raises(InputError, match=f"{name}:{lines}: cut off, the line has no end; "):
+            Model.load(folder)
+
     def test_a_count_too_long_to_be_one(self, folder):
         path = folder / "source.vocabulary.tsv"
         path.write_text("word\t" + "9" * 5000 + "\n", encoding="utf-8")

@@ -169,6 +169,24 @@ def test_the_seed_counts_only_where_it_matters(settings):
     assert outcome.ran == ["second"]
 
 
+@pytest.mark.parametrize("fault", ["cut", "gone"])
+def test_a_damaged_result_is_made_again(settings, fault):
+    go(settings, ["second"])
+    words = latest(settings, "first") / "words.txt"
+    whole = words.read_bytes()
+    if fault == "cut":
+        words.write_bytes(whole[:-1])
+        reason = f"damaged: words.txt has {len(whole) - 1} bytes, not {len(whole)}"
+    else:
+        words.unlink()
+        reason = "damaged: words.txt is missing"
+    steps, _ = go(settings, ["second"])
+    assert [(step.state, step.run) for step in steps] == [("stale", True), ("done", False)]
+    assert steps[0].reason == reason
+    assert calls == ["first"]
+    assert words.read_bytes() == whole
+
+
 def test_forced_stages_are_made_again(settings):
     go(settings, ["second"])
     _, outcome = go(settings, ["second"], forced=["second"])
