@@ -9,7 +9,7 @@ An aligner keeps no state between calls but memories of words already cut: threa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,8 +18,7 @@ import numpy as np
 from align.blocklinks import BlockLinks
 from align.calibration import confidence
 from align.corpus import Corpus
-from align.features import Edges, compute, edge_offsets
-from align.features.groups import spans
+from align.features import Edges, compute_parts, pair_shapes
 from align.matching import solve
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
@@ -30,9 +29,8 @@ from align.text.processor import Tokens
 
 Text = str | Sequence[str]
 
-# Features of so many edges are in memory at a time: about 3 MB, they stay in the processor's cache.
-_EDGES_AT_A_TIME = 10_000
 _PAIRS_AT_A_TIME = 256
+_NO_LINKS = np.zeros((3, 0), dtype=np.int64)
 
 
 class Aligner:
@@ -122,10 +120,9 @@ class Aligner:
         tokens = self.tokens(source, target)
         block = PairBlock.build([tokens], self._vocabularies)
         links: dict[tuple[int, int], dict[str, Any]] = {}
-        for start, stop in spans(edge_offsets(_shapes(block.corpus)), _EDGES_AT_A_TIME):
-            part = block.corpus.block(start, stop)
-            edges, scores, linked = self._decode(part, block.extra_source, block.extra_target, bias)
-            _, sources, targets = _surface(part, edges, linked)
+        for start, stop, edges in self._parts(block.corpus, block.extra_source, block.extra_target):
+            scores, linked = self._decode(edges, bias)
+            _, sources, targets = _surface(block.corpus.block(start, stop), edges, linked)
             for edge, *cell in zip(linked.tolist(), sources.tolist(), targets.tolist(), strict=True):
                 link = (cell[0], cell[1])
                 if link not in links or scores[edge] > links[link]["score"]:
@@ -185,38 +182,36 @@ class Aligner:
         BlockLinks
             Links between surface tokens (``parents``).
         """
-        shapes = _shapes(corpus)
-        found = []
-        for start, stop in spans(edge_offsets(shapes), _EDGES_AT_A_TIME):
-            part = corpus.block(start, stop)
-            stored = None if posteriors is None else posteriors.block(start, stop)
-            edges, scores, linked = self._decode(part, extra_source, extra_target, bias, stored)
-            chosen = scores[linked]
-            found.append(
-                BlockLinks.build(
-                    *_surface(part, edges, linked),
-                    chosen,
-                    confidence(chosen, self.model.calibration),
-                    shapes[start:stop].sum(axis=1),
-                )
-            )
-        return BlockLinks.join(found)
+        chosen, scores = [_NO_LINKS], [np.zeros(0)]
+        for start, stop, edges in self._parts(corpus, extra_source, extra_target, posteriors):
+            scored, linked = self._decode(edges, bias)
+            pairs, sources, targets = _surface(corpus.block(start, stop), edges, linked)
+            chosen.append(np.stack([pairs + start, sources, targets]))
+            scores.append(scored[linked])
+        pairs, sources, targets = np.concatenate(chosen, axis=1)
+        score = np.concatenate(scores)
+        return BlockLinks.build(
+            pairs,
+            sources,
+            targets,
+            score,
+            confidence(score, self.model.calibration),
+            pair_shapes(corpus).sum(axis=1, dtype=np.int64),
+        )
 
     @property
     def _vocabularies(self) -> tuple[Any, Any]:
         resources = self.model.resources
         return resources.source_vocabulary, resources.target_vocabulary
 
-    def _decode(
+    def _parts(
         self,
         corpus: Corpus,
         extra_source: Sequence[str],
         extra_target: Sequence[str],
-        bias: float,
         posteriors: Posteriors | None = None,
-    ) -> tuple[Edges, np.ndarray, np.ndarray]:
-        """Return the edges of a block, their scores, and the indices of those that are linked."""
-        edges = compute(
+    ) -> Iterator[tuple[int, int, Edges]]:
+        return compute_parts(
             corpus,
             self.model.resources,
             groups=self.model.groups,
@@ -224,9 +219,12 @@ class Aligner:
             extra_target=extra_target,
             posteriors=posteriors,
         )
+
+    def _decode(self, edges: Edges, bias: float) -> tuple[np.ndarray, np.ndarray]:
+        """Return the scores of edges, and the indices of those that are linked."""
         scores = score_edges(edges.features, self.model.weights)
         linked = solve(scores + bias if bias else scores, edges.shapes, edges.offsets)
-        return edges, scores, np.flatnonzero(linked)
+        return scores, np.flatnonzero(linked)
 
     def _reasons(self, link: tuple[int, int], score: float, values: np.ndarray) -> dict[str, Any]:
         shares = self.model.weights * values.astype(np.float64)
@@ -240,10 +238,6 @@ class Aligner:
             "confidence": float(confidence(np.array(score), self.model.calibration)),
             "contributions": contributions,
         }
-
-
-def _shapes(corpus: Corpus) -> np.ndarray:
-    return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
 
 
 def _surface(corpus: Corpus, edges: Edges, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

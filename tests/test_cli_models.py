@@ -294,7 +294,8 @@ class TestModels:
         ):
             assert text in out
         described = json.loads(run("models info toy --json")[1])
-        assert described["sizes"] == {"source_words": 12, "target_words": 12, "cells": 12, "dimensions": 5}
+        sizes = {"source_words": 12, "target_words": 12, "cells": 12, "dimensions": 5}
+        assert sizes.items() <= described["sizes"].items()
 
     def test_info_of_a_damaged_model(self, run):
         Path("toy/lexicon/dice.npy").write_bytes(b"")

@@ -7,7 +7,9 @@ from align.features.groups import (
     GROUPS,
     Group,
     compute,
+    compute_parts,
     feature_names,
+    pair_shapes,
     parse_groups,
 )
 from align.features.resources import Resources
@@ -20,7 +22,9 @@ __all__ = [
     "Group",
     "Resources",
     "compute",
+    "compute_parts",
     "edge_offsets",
     "feature_names",
+    "pair_shapes",
     "parse_groups",
 ]

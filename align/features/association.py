@@ -23,7 +23,7 @@ from align.features.resources import Resources
 from align.kernels import kernel
 
 if TYPE_CHECKING:
-    from align.features.block import Block, Side
+    from align.features.block import Block
     from align.lexicon import Lexicon
 
 _NAMES = (
@@ -42,6 +42,9 @@ _NAMES = (
 )
 LOWEST_LOG = -10.0
 
+# Cells of a row that are walked in the time of one search in it.
+CELLS_A_SEARCH = 12
+
 
 @dataclass(frozen=True)
 class Association:
@@ -51,10 +54,10 @@ class Association:
     ----------
     dice, forward, reverse : ndarray of float32, shape (E,)
         Dice coefficient, p(target|source) and p(source|target); 0 for pairs that were never seen.
-    null_forward : ndarray of float32, shape (U_target,)
-        p(target word|NULL) of each of the block's target words.
-    null_reverse : ndarray of float32, shape (U_source,)
-        p(source word|NULL) of each of the block's source words.
+    null_forward : ndarray of float32, shape (T_target,)
+        p(target word|NULL) of each target token.
+    null_reverse : ndarray of float32, shape (T_source,)
+        p(source word|NULL) of each source token.
     """
 
     dice: np.ndarray
@@ -68,17 +71,13 @@ def look_up(block: Block) -> Association:
     """Find the statistics of each edge of a block; all 0 where there is no lexicon."""
     source, target = block.source, block.target
     lexicon = block.resources.lexicon
+    null_forward = target.of_words(None if lexicon is None else lexicon.null_forward)[target.tokens]
+    null_reverse = source.of_words(None if lexicon is None else lexicon.null_reverse)[source.tokens]
     if lexicon is None:
         none = np.zeros(int(block.offsets[-1]), dtype=np.float32)
-        return Association(none, none, none, of_words(target, None), of_words(source, None))
-    dice, forward, reverse = of_edges(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
-    return Association(
-        dice,
-        forward,
-        reverse,
-        of_words(target, lexicon.null_forward),
-        of_words(source, lexicon.null_reverse),
-    )
+        return Association(none, none, none, null_forward, null_reverse)
+    values = of_edges(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
+    return Association(*values, null_forward, null_reverse)
 
 
 def of_edges(
@@ -86,22 +85,31 @@ def of_edges(
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values of three tables (float32, one value a cell) for each edge, 0 without a cell."""
     source, target = block.source, block.target
-    found = tuple(np.zeros(int(block.offsets[-1]), dtype=np.float32) for _ in tables)
+    first, second, third = (np.zeros(int(block.offsets[-1]), dtype=np.float32) for _ in tables)
+    place = np.zeros(len(lexicon.null_forward), dtype=np.int32)
+    place[target.words[: target.known]] = np.arange(1, target.known + 1)
     _look_up(
         block.shapes,
         block.offsets,
         source.tokens,
-        source.starts,
+        block.source_starts,
+        np.argsort(source.tokens, kind="stable"),
         source.words[: source.known],
         target.tokens,
-        target.starts,
+        block.target_starts,
         target.words,
+        place,
+        CELLS_A_SEARCH,
         _read_only(lexicon.offsets),
         _read_only(lexicon.targets),
-        *map(_read_only, tables),
-        *found,
+        _read_only(tables[0]),
+        _read_only(tables[1]),
+        _read_only(tables[2]),
+        first,
+        second,
+        third,
     )
-    return found[0], found[1], found[2]
+    return first, second, third
 
 
 def names(resources: Resources) -> tuple[str, ...]:
@@ -117,17 +125,17 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     mean of the two posteriors and ``joint_log`` the scaled logarithm of their product.
     """
     found = block.association
-    joint = np.empty(len(found.dice), dtype=np.float32)
+    joint = np.empty(len(found.dice), dtype=np.float32)  # written at the edges of the part only
     _lexical(
         block.shapes,
         block.offsets,
         found.dice,
         found.forward,
         found.reverse,
-        found.null_forward[block.target.tokens],
-        block.target.starts,
-        found.null_reverse[block.source.tokens],
-        block.source.starts,
+        found.null_forward,
+        block.target_starts,
+        found.null_reverse,
+        block.source_starts,
         joint,
         features,
         column,
@@ -135,14 +143,6 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     column += len(_NAMES)
     competition.compete(found.dice, block.shapes, block.offsets, features, column)
     competition.compete(joint, block.shapes, block.offsets, features, column + len(competition.SUFFIXES))
-
-
-def of_words(side: Side, table: np.ndarray | None) -> np.ndarray:
-    """Return a vocabulary's table for the words of a block, 0 for extra words."""
-    values = np.zeros(len(side.words), dtype=np.float32)
-    if table is not None:
-        values[: side.known] = table[side.words[: side.known]]
-    return values
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -158,10 +158,13 @@ def _look_up(  # type: ignore[no-untyped-def]
     offsets,
     source,
     source_starts,
+    order,
     source_words,
     target,
     target_starts,
     target_words,
+    place,
+    cells_a_search,
     rows,
     columns,
     row_dice,
@@ -171,43 +174,65 @@ def _look_up(  # type: ignore[no-untyped-def]
     forward,
     reverse,
 ):
-    widest = 1
+    """Fill the edges, a source word at a time; ``order`` sorts the source tokens by word.
+
+    ``place`` gives each target word of the block its number there plus 1, all others 0.
+    """
+    pair_of = np.empty(len(source), dtype=np.int32)
     for i in range(len(shapes)):
-        widest = max(widest, shapes[i, 1])
-    order = np.empty(widest, dtype=np.int32)
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
-        base = target_starts[i]
-        # The sentence's target words in ascending order: each search starts where the last one ended.
-        for k in range(m):
-            at = k
-            while at > 0 and target[base + order[at - 1]] > target[base + k]:
-                order[at] = order[at - 1]
-                at -= 1
-            order[at] = k
-        for j in range(n):
-            local = source[source_starts[i] + j]
-            if local >= len(source_words):
-                continue
-            row = source_words[local]
-            low, end = rows[row], rows[row + 1]
-            for at in range(m):
-                k = order[at]
-                wanted = target_words[target[base + k]]
-                high = end
-                while low < high:
-                    middle = (low + high) >> 1
-                    if columns[middle] < wanted:
-                        low = middle + 1
-                    else:
-                        high = middle
-                if low == end:
-                    break
-                if columns[low] == wanted:
-                    edge = offsets[i] + j * m + k
-                    dice[edge] = row_dice[low]
-                    forward[edge] = row_forward[low]
-                    reverse[edge] = row_reverse[low]
+        for j in range(shapes[i, 0]):
+            pair_of[source_starts[i] + j] = i
+    cell_of = np.zeros(len(target_words), dtype=np.int64)
+    at = 0
+    while at < len(order):
+        word = source[order[at]]
+        stop, wanted = at, 0
+        while stop < len(order) and source[order[stop]] == word:
+            wanted += shapes[pair_of[order[stop]], 1]
+            stop += 1
+        if word >= len(source_words):
+            at = stop
+            continue
+        low, high = rows[source_words[word]], rows[source_words[word] + 1]
+        # One walk along the row serves all occurrences of the word; of a long row with few of them, a
+        # search for each target token is cheaper.
+        walk = high - low <= cells_a_search * wanted
+        if walk:
+            for cell in range(low, high):
+                local = place[columns[cell]]
+                if local > 0:
+                    cell_of[local - 1] = cell + 1
+        for place_in_order in range(at, stop):
+            token = order[place_in_order]
+            i = pair_of[token]
+            m = shapes[i, 1]
+            start = offsets[i] + (token - source_starts[i]) * m
+            for k in range(m):
+                local = target[target_starts[i] + k]
+                found = cell_of[local] if walk else _search(columns, low, high, target_words[local])
+                if found > 0:
+                    dice[start + k] = row_dice[found - 1]
+                    forward[start + k] = row_forward[found - 1]
+                    reverse[start + k] = row_reverse[found - 1]
+        if walk:
+            for cell in range(low, high):
+                local = place[columns[cell]]
+                if local > 0:
+                    cell_of[local - 1] = 0
+        at = stop
+
+
+@kernel
+def _search(columns, low, high, wanted):  # type: ignore[no-untyped-def]
+    """Return 1 + the place of a word among the ascending ``columns[low:high]``, 0 where it is not."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low + 1 if low < end and columns[low] == wanted else 0
 
 
 @kernel(error_model="numpy")
@@ -248,7 +273,7 @@ def _lexical(  # type: ignore[no-untyped-def]
                 edge = start + k
                 f, r = forward[edge], reverse[edge]
                 null_target = null_forward[target_starts[i] + k]
-                out = features[edge]
+                out = features[edge - offsets[0]]
                 out[column] = dice[edge]
                 out[column + 1] = f
                 out[column + 2] = r
@@ -259,8 +284,9 @@ def _lexical(  # type: ignore[no-untyped-def]
                 out[column + 7] = r / (r + null_source) if r > zero else zero
                 f = f / totals[k] if f > zero else zero
                 r = r / total if r > zero else zero
+                both = np.sqrt(f * r)
+                joint[edge] = both
                 out[column + 8] = f
                 out[column + 9] = r
-                joint[edge] = np.sqrt(f * r)
-                out[column + 10] = joint[edge]
+                out[column + 10] = both
                 out[column + 11] = np.log(f * r) * tenth + one if f * r > lowest else zero

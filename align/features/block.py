@@ -2,11 +2,12 @@
 
 Each word of the block is looked up once, not once a token: its vector, count and spelling are gathered
 into small tables over the block's own words. What several groups share (the tables' statistics of every
-edge, cosines, posteriors) is computed at the first use and kept.
+edge, cosines, posteriors) is computed at the first use, for all of the block, and kept.
 """
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -15,8 +16,10 @@ import numpy as np
 
 from align.corpus import Corpus, Sentences
 from align.features import association, chain, cosine, posterior, spelling
+from align.features.association import Association
 from align.features.edges import edge_offsets
 from align.features.resources import Resources
+from align.features.spelling import Letters
 from align.features.words import WordTable
 from align.vocabulary import Vocabulary
 
@@ -63,17 +66,28 @@ class Side:
         self._total = total
         self._extra = extra
 
+    def of_words(self, table: np.ndarray | None, dtype: type = np.float32) -> np.ndarray:
+        """Return a vocabulary's table for the words of the block, shape (U,); 0 for extra words."""
+        values: np.ndarray = np.zeros(len(self.words), dtype=dtype)
+        if table is not None:
+            values[: self.known] = table[self.words[: self.known]]
+        return values
+
     @cached_property
     def counts(self) -> np.ndarray:
-        """Return the corpus count of each word, int64, shape (U,); 0 for extra words."""
-        counts = np.zeros(len(self.words), dtype=np.int64)
-        counts[: self.known] = self._vocabulary.counts[self.words[: self.known]]
-        return counts
+        """Return the corpus count of each token's word, int64, shape (T,); 0 for extra words."""
+        return self.of_words(self._vocabulary.counts, np.int64)[self.tokens]
 
     @cached_property
     def log_frequencies(self) -> np.ndarray:
-        """Return ln(count / tokens of the corpus), float32, shape (U,); a count of 0 is taken as a half."""
-        return np.log(np.maximum(self.counts, 0.5) / self._total).astype(np.float32)
+        """Return ln(count / tokens of the corpus) of each token, float32; a count of 0 is taken as a half."""
+        counts = np.maximum(self.of_words(self._vocabulary.counts, np.int64), 0.5)
+        return np.log(counts / self._total).astype(np.float32)[self.tokens]
+
+    @cached_property
+    def log_ranks(self) -> np.ndarray:
+        """Return the logarithm of the rank, from 1, of each token's word, float32, shape (T,)."""
+        return np.log(self.words + np.float32(1.0))[self.tokens]
 
     @cached_property
     def vectors(self) -> np.ndarray:
@@ -86,8 +100,8 @@ class Side:
 
     @cached_property
     def has_vector(self) -> np.ndarray:
-        """Return whether each word has a vector, bool, shape (U,)."""
-        return np.asarray(self.vectors.any(axis=1))
+        """Return whether each token's word has a vector, bool, shape (T,)."""
+        return np.asarray(self.vectors.any(axis=1))[self.tokens]
 
     def spellings(self, table: WordTable) -> WordTable:
         """Return the spellings of the block's words, given those of the vocabulary."""
@@ -108,7 +122,7 @@ class Block:
     offsets : ndarray of int64, shape (N + 1,)
         Edge (j, k) of pair i is number ``offsets[i] + j * m_i + k``.
     source, target : Side
-        The words.
+        The words. The tokens of pair i begin at ``source_starts[i]`` and ``target_starts[i]``.
     resources : Resources
         The statistics.
     stored : Posteriors or None
@@ -142,47 +156,91 @@ class Block:
             resources.target_tokens,
             extra_target,
         )
+        self.source_starts, self.target_starts = self.source.starts, self.target.starts
+        self._whole = self
 
-    @cached_property
+    def part(self, start: int, stop: int) -> Block:
+        """Return pairs ``start`` to ``stop`` as a view for filling: edges keep their numbers in the block."""
+        view = copy.copy(self)
+        view.shapes = self.shapes[start:stop]
+        view.offsets = self.offsets[start : stop + 1]
+        view.source_starts = self.source_starts[start : stop + 1]
+        view.target_starts = self.target_starts[start : stop + 1]
+        return view
+
+    @property
     def source_spellings(self) -> WordTable:
         """Return the spellings of the source words."""
+        return self._whole._source_spellings
+
+    @property
+    def target_spellings(self) -> WordTable:
+        """Return the spellings of the target words."""
+        return self._whole._target_spellings
+
+    @property
+    def letters(self) -> Letters:
+        """Return the letters of both sides as small numbers."""
+        return self._whole._letters
+
+    @property
+    def identical(self) -> np.ndarray:
+        """Return whether the two words of each edge are the same text, bool, shape (E,)."""
+        return self._whole._identical[0]
+
+    @property
+    def same_names(self) -> np.ndarray:
+        """Return whether they are the same text and look like a name or number, bool, shape (E,)."""
+        return self._whole._identical[1]
+
+    @property
+    def cosines(self) -> np.ndarray:
+        """Return the cosine of each edge, float32, shape (E,); 0 where a word has no vector."""
+        return self._whole._cosines
+
+    @property
+    def association(self) -> Association:
+        """Return Dice and the Model 1 probabilities of each edge."""
+        return self._whole._association
+
+    @property
+    def chain(self) -> ChainPosteriors:
+        """Return the chain model's posteriors of each edge."""
+        return self._whole._chain
+
+    @property
+    def sampled(self) -> ChainPosteriors:
+        """Return the sampled posteriors of each edge, or those of the sampler's tables."""
+        return self._whole._sampled
+
+    @cached_property
+    def _source_spellings(self) -> WordTable:
         return self.source.spellings(self.resources.source_words)
 
     @cached_property
-    def target_spellings(self) -> WordTable:
-        """Return the spellings of the target words."""
+    def _target_spellings(self) -> WordTable:
         return self.target.spellings(self.resources.target_words)
+
+    @cached_property
+    def _letters(self) -> Letters:
+        return spelling.number_letters(self._source_spellings, self._target_spellings)
 
     @cached_property
     def _identical(self) -> tuple[np.ndarray, np.ndarray]:
         return spelling.identical(self)
 
-    @property
-    def identical(self) -> np.ndarray:
-        """Return whether the two words of each edge are the same text, bool, shape (E,)."""
-        return self._identical[0]
-
-    @property
-    def same_names(self) -> np.ndarray:
-        """Return whether they are the same text and look like a name or number, bool, shape (E,)."""
-        return self._identical[1]
-
     @cached_property
-    def cosines(self) -> np.ndarray:
-        """Return the cosine of each edge, float32, shape (E,); 0 where a word has no vector."""
+    def _cosines(self) -> np.ndarray:
         return cosine.cosines(self)
 
     @cached_property
-    def association(self) -> association.Association:
-        """Return Dice and the Model 1 probabilities of each edge."""
+    def _association(self) -> Association:
         return association.look_up(self)
 
     @cached_property
-    def chain(self) -> ChainPosteriors:
-        """Return the chain model's posteriors of each edge."""
+    def _chain(self) -> ChainPosteriors:
         return chain.posteriors(self)
 
     @cached_property
-    def sampled(self) -> ChainPosteriors:
-        """Return the sampled posteriors of each edge, or those of the sampler's tables."""
+    def _sampled(self) -> ChainPosteriors:
         return posterior.posteriors(self)

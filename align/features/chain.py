@@ -77,12 +77,12 @@ def posteriors(block: Block) -> Posteriors:
         found.forward,
         found.reverse,
         extra,
-        (source.counts == 0)[source.tokens],
-        found.null_reverse[source.tokens],
-        source.starts,
-        (target.counts == 0)[target.tokens],
-        found.null_forward[target.tokens],
-        target.starts,
+        source.counts,
+        found.null_reverse,
+        block.source_starts,
+        target.counts,
+        found.null_forward,
+        block.target_starts,
         jump_weights(int(lengths)),
         forward,
         reverse,
@@ -108,12 +108,23 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     The posteriors both ways, their geometric mean and max(ln p, -10) / 10 + 1 of their product p.
     """
     found = block.chain
-    features[:, column] = found.forward
-    features[:, column + 1] = found.reverse
-    features[:, column + 2] = found.joint
-    logs = np.log(np.maximum(found.joint * found.joint, np.float32(np.exp(_LOWEST))))
-    features[:, column + 3] = logs / np.float32(-_LOWEST) + np.float32(1.0)
+    write_posteriors(
+        block.offsets[0], block.offsets[-1], found.forward, found.reverse, found.joint, features, column
+    )
     competition.compete(found.joint, block.shapes, block.offsets, features, column + len(_NAMES))
+
+
+@kernel(error_model="numpy")
+def write_posteriors(start, stop, forward, reverse, joint, features, column):  # type: ignore[no-untyped-def]
+    """Write the posteriors both ways, their mean and the scaled logarithm of their product."""
+    lowest, tenth, one = np.float32(np.exp(_LOWEST)), np.float32(-1.0 / _LOWEST), np.float32(1.0)
+    for edge in range(start, stop):
+        out = features[edge - start]
+        out[column] = forward[edge]
+        out[column + 1] = reverse[edge]
+        out[column + 2] = joint[edge]
+        product = joint[edge] * joint[edge]
+        out[column + 3] = np.log(product) * tenth + one if product > lowest else np.float32(0.0)
 
 
 @kernel(error_model="numpy")
@@ -186,10 +197,10 @@ def _chains(  # type: ignore[no-untyped-def]
     forward_table,
     reverse_table,
     extra,
-    source_unseen,
+    source_counts,
     null_reverse,
     source_starts,
-    target_unseen,
+    target_counts,
     null_forward,
     target_starts,
     jumps,
@@ -218,14 +229,14 @@ def _chains(  # type: ignore[no-untyped-def]
             state_start = source_starts[i] if ahead else target_starts[i]
             time_start = target_starts[i] if ahead else source_starts[i]
             table = forward_table if ahead else reverse_table
-            unseen = source_unseen if ahead else target_unseen
+            counts = source_counts if ahead else target_counts
             null_table = null_forward if ahead else null_reverse
             result = forward if ahead else reverse
             for t in range(times):
                 null[t] = null_table[time_start + t] + EMISSION_FLOOR
                 for s in range(states):
                     edge = first + s * state_step + t * time_step
-                    base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen[state_start + s] else 0.0)
+                    base = EMISSION_FLOOR + (UNSEEN_EMISSION if counts[state_start + s] == 0 else 0.0)
                     emission[t, s] = base + table[edge] + extra[edge]
             run_chain(emission, null, times, states, jumps, backward_jumps, word, empty, backward, norms)
             for s in range(states):

@@ -37,8 +37,8 @@ def compete(
         Numbers of words.
     offsets : ndarray of int64, shape (N + 1,)
         First edge of each pair.
-    features : ndarray of float32, shape (E, d)
-        Written to in columns ``column`` to ``column + 5``.
+    features : ndarray of float32, shape (offsets[-1] - offsets[0], d)
+        Rows of these pairs' edges; written to in columns ``column`` to ``column + 5``.
     column : int
         The first column.
     """
@@ -76,8 +76,9 @@ def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-unty
                 edge = start + j * m + k
                 score = scores[edge]
                 rival = row_second if score == row_first else row_first
-                features[edge, column] = score - rival
-                features[edge, column + 2] = max(score, zero) / row_total if row_total > zero else zero
+                out = features[edge - offsets[0]]
+                out[column] = score - rival
+                out[column + 2] = max(score, zero) / row_total if row_total > zero else zero
         if n == 1:
             for k in range(m):
                 second[k] = zero
@@ -87,7 +88,8 @@ def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-unty
                 score = scores[edge]
                 rival = second[k] if score == first[k] else first[k]
                 margin = score - rival
-                features[edge, column + 1] = margin
-                features[edge, column + 3] = max(score, zero) / total[k] if total[k] > zero else zero
-                both = margin > zero and features[edge, column] > zero
-                features[edge, column + 4] = np.float32(1.0) if both else zero
+                out = features[edge - offsets[0]]
+                out[column + 1] = margin
+                out[column + 3] = max(score, zero) / total[k] if total[k] > zero else zero
+                both = margin > zero and out[column] > zero
+                out[column + 4] = np.float32(1.0) if both else zero

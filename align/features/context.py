@@ -79,7 +79,7 @@ def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyp
         for j in range(n):
             for k in range(m):
                 edge = first + j * m + k
-                out = features[edge]
+                out = features[edge - offsets[0]]
                 step = m + 1  # from an edge to the next one on its diagonal
                 before = joint[edge - step] if j > 0 and k > 0 else zero
                 after = joint[edge + step] if j + 1 < n and k + 1 < m else zero
@@ -96,7 +96,7 @@ def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyp
         left, left_column = -1, -1
         for j in range(n):
             for k in range(m):
-                out = features[first + j * m + k]
+                out = features[first - offsets[0] + j * m + k]
                 distance = abs((k - left_column) - (j - left))
                 out[column + 4] = np.float32(min(distance, FARTHEST)) / np.float32(FARTHEST)
                 out[column + 5] = one if distance == 0 else zero
@@ -106,7 +106,7 @@ def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyp
         right, right_column = n, m
         for j in range(n - 1, -1, -1):
             for k in range(m):
-                out = features[first + j * m + k]
+                out = features[first - offsets[0] + j * m + k]
                 distance = abs((right_column - k) - (right - j))
                 out[column + 7] = np.float32(min(distance, FARTHEST)) / np.float32(FARTHEST)
                 out[column + 8] = one if distance == 0 else zero

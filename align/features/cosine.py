@@ -27,11 +27,11 @@ def cosines(block: Block) -> np.ndarray:
             block.shapes,
             block.offsets,
             source.tokens,
-            source.starts,
+            block.source_starts,
             source.vectors,
             target.tokens,
-            target.starts,
-            np.ascontiguousarray(target.vectors.T),
+            block.target_starts,
+            target.vectors,
             result,
         )
     return result
@@ -44,16 +44,16 @@ def cosine_names(resources: Resources) -> tuple[str, ...]:
 
 def fill_cosine(block: Block, features: np.ndarray, column: int) -> None:
     """Write the group ``cosine``."""
-    features[:, column] = block.cosines
-    _missing(
+    _cosine_and_missing(
         block.shapes,
         block.offsets,
-        block.source.has_vector[block.source.tokens],
-        block.source.starts,
-        block.target.has_vector[block.target.tokens],
-        block.target.starts,
+        block.cosines,
+        block.source.has_vector,
+        block.source_starts,
+        block.target.has_vector,
+        block.target_starts,
         features,
-        column + 1,
+        column,
     )
     competition.compete(block.cosines, block.shapes, block.offsets, features, column + 2)
 
@@ -86,10 +86,10 @@ def _fill_pairwise(block: Block, features: np.ndarray, column: int, scale: np.fl
         block.shapes,
         block.offsets,
         source.tokens,
-        source.starts,
+        block.source_starts,
         source.vectors,
         target.tokens,
-        target.starts,
+        block.target_starts,
         target.vectors,
         features,
         column,
@@ -99,7 +99,7 @@ def _fill_pairwise(block: Block, features: np.ndarray, column: int, scale: np.fl
 
 @kernel(error_model="numpy")
 def _cosines(  # type: ignore[no-untyped-def]
-    shapes, offsets, source, source_starts, source_vectors, target, target_starts, transposed, result
+    shapes, offsets, source, source_starts, source_vectors, target, target_starts, target_vectors, result
 ):
     # The innermost loop runs over target words, not over dimensions: it vectorises without reordering
     # a sum, so that the result is the same on every machine.
@@ -112,9 +112,9 @@ def _cosines(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for k in range(m):
-            word = target[target_starts[i] + k]
+            vector = target_vectors[target[target_starts[i] + k]]
             for c in range(p):
-                columns[c, k] = transposed[c, word]
+                columns[c, k] = vector[c]
         for j in range(n):
             vector = source_vectors[source[source_starts[i] + j]]
             for k in range(m):
@@ -130,8 +130,8 @@ def _cosines(  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _missing(  # type: ignore[no-untyped-def]
-    shapes, offsets, has_source, source_starts, has_target, target_starts, features, column
+def _cosine_and_missing(  # type: ignore[no-untyped-def]
+    shapes, offsets, cosines, has_source, source_starts, has_target, target_starts, features, column
 ):
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
@@ -139,7 +139,9 @@ def _missing(  # type: ignore[no-untyped-def]
             source_has = has_source[source_starts[i] + j]
             for k in range(m):
                 both = source_has and has_target[target_starts[i] + k]
-                features[offsets[i] + j * m + k, column] = np.float32(0.0 if both else 1.0)
+                out = features[offsets[i] - offsets[0] + j * m + k]
+                out[column] = cosines[offsets[i] + j * m + k]
+                out[column + 1] = np.float32(0.0) if both else np.float32(1.0)
 
 
 @kernel(error_model="numpy")
@@ -164,10 +166,10 @@ def _pairwise(  # type: ignore[no-untyped-def]
             x = source_vectors[source[source_starts[i] + j]]
             for k in range(m):
                 y = target_vectors[target[target_starts[i] + k]]
-                edge = offsets[i] + j * m + k
+                out = features[offsets[i] - offsets[0] + j * m + k]
                 for c in range(p):
                     if scale > np.float32(0.0):
-                        features[edge, column + c] = scale * x[c] * y[c]
+                        out[column + c] = scale * x[c] * y[c]
                     else:
-                        features[edge, column + c] = x[c]
-                        features[edge, column + p + c] = y[c]
+                        out[column + c] = x[c]
+                        out[column + p + c] = y[c]

@@ -45,14 +45,14 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     _frequency(
         block.shapes,
         block.offsets,
-        source.log_frequencies[source.tokens],
-        np.log(source.words + np.float32(1.0))[source.tokens],
-        (source.counts <= RARE)[source.tokens],
-        source.starts,
-        target.log_frequencies[target.tokens],
-        np.log(target.words + np.float32(1.0))[target.tokens],
-        (target.counts <= RARE)[target.tokens],
-        target.starts,
+        source.log_frequencies,
+        source.log_ranks,
+        source.counts,
+        block.source_starts,
+        target.log_frequencies,
+        target.log_ranks,
+        target.counts,
+        block.target_starts,
         features,
         column,
     )
@@ -64,11 +64,11 @@ def _frequency(  # type: ignore[no-untyped-def]
     offsets,
     source_logs,
     source_ranks,
-    source_rare,
+    source_counts,
     source_starts,
     target_logs,
     target_ranks,
-    target_rare,
+    target_counts,
     target_starts,
     features,
     column,
@@ -84,7 +84,7 @@ def _frequency(  # type: ignore[no-untyped-def]
             source_often = source_logs[s] >= frequent
             for k in range(m):
                 t = target_starts[i] + k
-                out = features[offsets[i] + j * m + k]
+                out = features[offsets[i] - offsets[0] + j * m + k]
                 target_level = max(target_logs[t], -lowest) / lowest + one
                 target_often = target_logs[t] >= frequent
                 out[column] = min(abs(source_logs[s] - target_logs[t]) * tenth, one)
@@ -94,5 +94,5 @@ def _frequency(  # type: ignore[no-untyped-def]
                 out[column + 4] = source_level * target_level
                 out[column + 5] = one if source_often and target_often else zero
                 out[column + 6] = one if source_often != target_often else zero
-                out[column + 7] = one if source_rare[s] else zero
-                out[column + 8] = one if target_rare[t] else zero
+                out[column + 7] = one if source_counts[s] <= RARE else zero
+                out[column + 8] = one if target_counts[t] <= RARE else zero

@@ -40,7 +40,8 @@ BIAS = "bias"
 # labelled by hand or thousands by statistics (as lam = 0.1 does with values up to 1).
 SCALE = np.float32(1 / 3)
 
-_EDGES_AT_A_TIME = 10_000  # their features stay in the processor's cache while the groups fill them
+EDGES_AT_A_TIME = 10_000  # their features, 3 MB, stay in the processor's cache while the groups fill them
+_EDGES_A_BLOCK = 100_000  # they share what is looked up of their words
 
 
 @dataclass(frozen=True)
@@ -54,8 +55,8 @@ class Group:
     names : function
         ``names(resources)``: the names of its columns, each unlike those of all other groups.
     fill : function
-        ``fill(block, features, column)``: writes its columns, all of them in every row, into ``features``
-        (float32, shape (E, d)) from ``column`` on.
+        ``fill(block, features, column)``: writes its columns, all of them in every row, from ``column`` on.
+        ``features`` (float32) has a row for each edge of the block from ``block.offsets[0]`` on.
     """
 
     meaning: str
@@ -169,20 +170,76 @@ def compute(
         The bias and the groups' features times :data:`SCALE`, float32, all finite.
     """
     names = feature_names(groups, resources)
-    lengths = (corpus.source.lengths(), corpus.target.lengths())
-    shapes = np.stack(lengths, axis=1).astype(np.int32)
+    shapes = pair_shapes(corpus)
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
-    columns = np.cumsum([1, *(len(GROUPS[group].names(resources)) for group in groups)]).tolist()
-    for start, stop in spans(offsets, _EDGES_AT_A_TIME):
-        stored = None if posteriors is None else posteriors.block(start, stop)
-        block = Block(corpus.block(start, stop), resources, extra_source, extra_target, stored)
-        rows = features[offsets[start] : offsets[stop]]
-        rows[:, 0] = 1.0
-        for group, column in zip(groups, columns, strict=False):
-            GROUPS[group].fill(block, rows, column)
-        rows *= SCALE
+    extra = (extra_source, extra_target)
+    for _ in _filled(corpus, resources, groups, extra, posteriors, lambda a, b: features[a:b]):
+        pass
     return Edges(shapes, offsets, features, names)
+
+
+def compute_parts(
+    corpus: Corpus,
+    resources: Resources,
+    *,
+    groups: Sequence[str] = DEFAULT_GROUPS,
+    extra_source: Sequence[str] = (),
+    extra_target: Sequence[str] = (),
+    posteriors: Posteriors | None = None,
+) -> Iterator[tuple[int, int, Edges]]:
+    """Yield the features of a block a few pairs at a time, in memory that does not grow with the block.
+
+    The arguments are those of :func:`compute`, and so are the features.
+
+    Yields
+    ------
+    (int, int, Edges)
+        A run of pairs, from and to, with their edges. The features are overwritten when the next run is
+        asked for.
+    """
+    names = feature_names(groups, resources)
+    shapes = pair_shapes(corpus)
+    memory = np.empty((0, len(names)), dtype=np.float32)
+
+    def rows(first: int, last: int) -> np.ndarray:
+        nonlocal memory
+        if last - first > len(memory):
+            memory = np.empty((max(last - first, EDGES_AT_A_TIME), len(names)), dtype=np.float32)
+        return memory[: last - first]
+
+    extra = (extra_source, extra_target)
+    for start, stop, features in _filled(corpus, resources, groups, extra, posteriors, rows):
+        yield start, stop, Edges(shapes[start:stop], edge_offsets(shapes[start:stop]), features, names)
+
+
+def pair_shapes(corpus: Corpus) -> np.ndarray:
+    """Return the numbers of words (n_i, m_i) of each pair, int32, shape (N, 2)."""
+    return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1).astype(np.int32)
+
+
+def _filled(
+    corpus: Corpus,
+    resources: Resources,
+    groups: Sequence[str],
+    extra: tuple[Sequence[str], Sequence[str]],
+    posteriors: Posteriors | None,
+    rows: Callable[[int, int], np.ndarray],
+) -> Iterator[tuple[int, int, np.ndarray]]:
+    """Yield runs of pairs with their features; ``rows(first, last)`` gives the memory for a run of edges."""
+    columns = np.cumsum([1, *(len(GROUPS[group].names(resources)) for group in groups)]).tolist()
+    offsets = edge_offsets(pair_shapes(corpus))
+    for start, stop in spans(offsets, _EDGES_A_BLOCK):
+        stored = None if posteriors is None else posteriors.block(start, stop)
+        block = Block(corpus.block(start, stop), resources, *extra, stored)
+        for first, last in spans(block.offsets, EDGES_AT_A_TIME):
+            part = block.part(first, last)
+            features = rows(int(offsets[start + first]), int(offsets[start + last]))
+            features[:, 0] = 1.0
+            for group, column in zip(groups, columns, strict=False):
+                GROUPS[group].fill(part, features, column)
+            features *= SCALE
+            yield start + first, start + last, features
 
 
 def spans(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:

@@ -50,7 +50,7 @@ def _position(shapes, offsets, features, column):  # type: ignore[no-untyped-def
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
             for k in range(m):
-                out = features[offsets[i] + j * m + k]
+                out = features[offsets[i] - offsets[0] + j * m + k]
                 # Over the common denominator 2nm both places are integers: no rounding decides a tie.
                 apart = abs((2 * j + 1) * m - (2 * k + 1) * n)
                 distance = apart / (2.0 * n * m)

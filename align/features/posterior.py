@@ -22,7 +22,6 @@ if TYPE_CHECKING:
 
 # The sampler's priors, in counts a word, a word made by NULL, and a distance.
 LEXICAL, NULL_LEXICAL, JUMP = 3e-4, 1e-3, 0.5
-_LOWEST = -10.0
 
 _NAMES = ("forward_sampled", "reverse_sampled", "sampled", "sampled_log")
 _NEIGHBOURS = ("sampled_previous", "sampled_next", "sampled_both_neighbours")
@@ -55,11 +54,8 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     competition of h, h(j-1, k-1), h(j+1, k+1) and the geometric mean of these two.
     """
     found = block.sampled
-    features[:, column] = found.forward
-    features[:, column + 1] = found.reverse
-    features[:, column + 2] = found.joint
-    logs = np.log(np.maximum(found.joint * found.joint, np.float32(np.exp(_LOWEST))))
-    features[:, column + 3] = logs / np.float32(-_LOWEST) + np.float32(1.0)
+    first, last = block.offsets[0], block.offsets[-1]
+    chain.write_posteriors(first, last, found.forward, found.reverse, found.joint, features, column)
     column += len(_NAMES)
     competition.compete(found.joint, block.shapes, block.offsets, features, column)
     _neighbours(block.shapes, block.offsets, found.joint, features, column + len(competition.SUFFIXES))
@@ -101,12 +97,12 @@ def _run_tables(
         block.offsets,
         wanted,
         counts,
-        (association.of_words(source, links.forward_totals) + LEXICAL * n_target)[source.tokens],
-        _null(association.of_words(target, links.null_forward), links.null_forward)[target.tokens],
+        (source.of_words(links.forward_totals) + LEXICAL * n_target)[source.tokens],
+        _null(target.of_words(links.null_forward), links.null_forward)[target.tokens],
         jump_weights(links.forward_jumps, longest),
         reverse_counts,
-        (association.of_words(target, links.reverse_totals) + LEXICAL * n_source)[target.tokens],
-        _null(association.of_words(source, links.null_reverse), links.null_reverse)[source.tokens],
+        (target.of_words(links.reverse_totals) + LEXICAL * n_source)[target.tokens],
+        _null(source.of_words(links.null_reverse), links.null_reverse)[source.tokens],
         jump_weights(links.reverse_jumps, longest),
         source.starts,
         target.starts,
@@ -176,6 +172,7 @@ def _neighbours(shapes, offsets, joint, features, column):  # type: ignore[no-un
                 edge = offsets[i] + j * m + k
                 before = joint[edge - m - 1] if j > 0 and k > 0 else zero
                 after = joint[edge + m + 1] if j + 1 < n and k + 1 < m else zero
-                features[edge, column] = before
-                features[edge, column + 1] = after
-                features[edge, column + 2] = np.sqrt(before * after)
+                out = features[edge - offsets[0]]
+                out[column] = before
+                out[column + 1] = after
+                out[column + 2] = np.sqrt(before * after)

@@ -10,7 +10,7 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -63,12 +63,12 @@ def identical(block: Block) -> tuple[np.ndarray, np.ndarray]:
         block.shapes,
         block.offsets,
         block.source.tokens,
-        block.source.starts,
+        block.source_starts,
         source.codes,
         source.offsets,
         source.kinds,
         block.target.tokens,
-        block.target.starts,
+        block.target_starts,
         target.codes,
         target.offsets,
         same,
@@ -86,32 +86,40 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
     source, target = block.source_spellings, block.target_spellings
-    source_letters, target_letters, alphabet = _alphabet(source, target)
+    letters = block.letters
     _spelling(
         block.shapes,
         block.offsets,
         block.identical,
         block.source.tokens,
-        block.source.starts,
-        source_letters,
+        block.source_starts,
+        letters.source,
         source.folded_offsets,
         source.kinds,
         block.target.tokens,
-        block.target.starts,
-        target_letters,
+        block.target_starts,
+        letters.target,
         target.folded_offsets,
         target.kinds,
-        alphabet,
+        letters.alphabet,
         features,
         column,
     )
 
 
-def _alphabet(source: WordTable, target: WordTable) -> tuple[np.ndarray, np.ndarray, int]:
-    """Give numbers to the letters of a block from 0, so that they can index a small table."""
+class Letters(NamedTuple):
+    """The folded letters of both sides' words, int32, numbered from 0 to below ``alphabet``."""
+
+    source: np.ndarray
+    target: np.ndarray
+    alphabet: int
+
+
+def number_letters(source: WordTable, target: WordTable) -> Letters:
+    """Give numbers to the letters of a block, so that they can index a small table."""
     letters, where = np.unique(np.concatenate([source.folded, target.folded]), return_inverse=True)
     where = where.astype(np.int32)
-    return where[: len(source.folded)], where[len(source.folded) :], len(letters)
+    return Letters(where[: len(source.folded)], where[len(source.folded) :], len(letters))
 
 
 @kernel(error_model="numpy")
@@ -194,7 +202,7 @@ def _spelling(  # type: ignore[no-untyped-def]
                 b, other = target_offsets[t], target_kinds[t]
                 long_b = min(target_offsets[t + 1] - b, LONGEST)
                 edge = offsets[i] + j * m + k
-                out = features[edge]
+                out = features[edge - offsets[0]]
                 for c in range(column, column + 12):
                     out[c] = zero
                 if kind != other:

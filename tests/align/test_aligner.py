@@ -218,7 +218,7 @@ class TestBlocks:
     def test_a_block_gives_what_its_pairs_give(self, model, monkeypatch):
         aligner, corpus = of(model), self.corpus()
         whole = aligner.align_block(corpus)
-        monkeypatch.setattr("align.aligner._EDGES_AT_A_TIME", 50)
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 50)
         for name in ("offsets", "source", "target", "score", "confidence", "mass", "words"):
             assert np.array_equal(getattr(aligner.align_block(corpus), name), getattr(whole, name)), name
         parts = BlockLinks.join(

@@ -16,6 +16,7 @@ from align.features import (
     Edges,
     Resources,
     compute,
+    compute_parts,
     edge_offsets,
     feature_names,
     parse_groups,
@@ -240,9 +241,9 @@ class TestStoredPosteriors:
             if i % 3 == 0:
                 assert np.array_equal(rows, tables.features[here])
                 continue
-            assert np.array_equal(rows[:, 1], forward[here])
-            assert np.array_equal(rows[:, 2], reverse[here])
-            np.testing.assert_allclose(rows[:, 3], np.sqrt(forward[here] * reverse[here]), atol=1e-6)
+            joint = np.sqrt(forward[here] * reverse[here])
+            for column, expected in ((1, forward[here]), (2, reverse[here]), (3, joint)):
+                np.testing.assert_allclose(rows[:, column], expected * SCALE, atol=1e-6)
 
     def test_without_tables_the_others_are_zero(self):
         text, given = corpus(9), resources()
@@ -287,10 +288,38 @@ class TestCompute:
     def test_a_pair_does_not_depend_on_its_block(self, monkeypatch):
         text, given = corpus(40), resources()
         whole = computed(text, given, DEFAULT_GROUPS)
-        monkeypatch.setattr("align.features.groups._EDGES_AT_A_TIME", 100)
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 100)
+        assert np.array_equal(computed(text, given, DEFAULT_GROUPS).features, whole.features)
+        monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
         assert np.array_equal(computed(text, given, DEFAULT_GROUPS).features, whole.features)
         single = computed(text.block(7, 8), given, DEFAULT_GROUPS)
         assert np.array_equal(single.features, whole.block(7, 8).features)
+
+    def test_a_few_pairs_at_a_time_give_the_same(self, monkeypatch):
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 100)
+        monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
+        text, given = corpus(40), resources()
+        whole = computed(text, given, DEFAULT_GROUPS)
+        ends = [0]
+        for start, stop, edges in compute_parts(
+            text, given, extra_source=EXTRA_SOURCE, extra_target=EXTRA_TARGET
+        ):
+            expected = whole.block(start, stop)
+            assert np.array_equal(edges.features, expected.features)
+            assert np.array_equal(edges.offsets, expected.offsets)
+            assert (edges.names, start) == (whole.names, ends[-1])
+            ends.append(stop)
+        assert ends[-1] == len(text)
+        assert len(ends) > 5
+
+    def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
+        text, given = corpus(40), resources()
+        found = []
+        for cells in (0, 1000):
+            monkeypatch.setattr("align.features.association.CELLS_A_SEARCH", cells)
+            found.append(computed(text, given, ("lexical",)).features)
+        assert np.array_equal(*found)
+        assert found[0][:, 1].any()
 
     def test_one_word_and_empty_sentences(self):
         text = Corpus(
