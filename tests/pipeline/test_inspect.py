@@ -12,6 +12,7 @@ import pytest
 from align.aligner import Aligner
 from align.errors import InputError, WorkError
 from align.features import Resources, feature_names
+from align.features.groups import SCALE
 from align.model import Model
 from align.text.processor import TextProcessor
 from align.vocabulary import Vocabulary
@@ -216,7 +217,8 @@ def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
     monkeypatch.setattr(inspect, "Aligner", Aligner)
     resources = Resources(None, None, None, Vocabulary(["one"], [1]), Vocabulary(["un"], [1]))
     names = feature_names(("spelling",), resources)
-    weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names])
+    # Features come multiplied by SCALE: with these weights a same word counts 2, the bias -0.5.
+    weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names]) / SCALE
     text = {"source": TextProcessor("en").settings(), "target": TextProcessor("fr").settings()}
     model = Model(weights, names, ("spelling",), resources, text, (1.0, 0.0), {}, {})
     model.save(tmp_path / "train" / "0123")
@@ -228,8 +230,9 @@ def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
     }
     _, data = stage(corpus=corpus, gold=None)
     ((link,),) = [pair["links"] for pair in data["pairs"]]
-    assert link[:4] == [0, 1, 0.625, 1.5]
-    assert {data["names"][name]: value for name, value in link[4]} == {"same_word": 2.0, "bias": -0.5}
+    assert link[:4] == [0, 1, 0.625, pytest.approx(1.5)]
+    reasons = {data["names"][name]: value for name, value in link[4]}
+    assert reasons == pytest.approx({"same_word": 2.0, "bias": -0.5})
 
 
 def test_links_are_explained_with_the_bias_they_were_made_with(stage):
