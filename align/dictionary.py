@@ -10,15 +10,18 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
-from scipy import sparse
 
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
 from align.streams import open_text
 from align.text.normalise import lookup_key
 from align.vocabulary import Vocabulary
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 # Word pairs of the bitext: among so many of the most frequent words, with at least this Dice coefficient,
 # and in at least this many sentence pairs (two where there are few sentence pairs).
@@ -152,6 +155,8 @@ def _find(vocabulary: Vocabulary, word: str) -> int | None:
 
 def _presence(sentences: Sentences, size: int) -> sparse.csr_array:
     """Return which of the first `size` words each sentence holds, 0 or 1, shape (N, size)."""
+    from scipy import sparse  # takes a third of a second to load
+
     rows = np.repeat(np.arange(len(sentences)), sentences.lengths())
     ids = np.asarray(sentences.ids)
     kept = ids < size

@@ -14,7 +14,6 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from align.arrays import load_array, save_array
 from align.corpus import Corpus
@@ -201,6 +200,8 @@ def largest_matching(cells: Sequence[tuple[int, int]], scores: np.ndarray) -> se
     scores : ndarray of float64, shape (n, m)
         In [0, 1].
     """
+    from scipy.optimize import linear_sum_assignment  # takes half a second to load
+
     allowed = np.zeros(scores.shape, dtype=bool)
     for cell in cells:
         allowed[cell] = True

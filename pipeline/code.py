@@ -6,10 +6,15 @@ Comments, docstrings and layout do not count: the syntax tree is hashed, not the
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
+import json
+import os
+import sys
 from collections.abc import Iterator
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 ROOT = Path(__file__).resolve().parent.parent
 PACKAGES = ("align", "pipeline")
@@ -39,6 +44,7 @@ def modules_of(module: str, *, root: Path = ROOT) -> dict[str, str]:
         alphabetical order; the module itself and all that it imports of this project, at any depth.
     """
     found: dict[str, str] = {}
+    before = len(_remembered())
     waiting = [module]
     while waiting:
         name = waiting.pop()
@@ -47,8 +53,9 @@ def modules_of(module: str, *, root: Path = ROOT) -> dict[str, str]:
         path = _path(name, root)
         if path is None:
             continue
-        found[name], imported = _read(path, name, _changed(path))
+        found[name], imported = _read(path, name)
         waiting.extend(imported)
+    _remember(before)
     return dict(sorted(found.items()))
 
 
@@ -60,33 +67,65 @@ def _path(name: str, root: Path) -> Path | None:
     return None
 
 
-def _changed(path: Path) -> int:
-    """Return when a module, or any file beside a package's ``__init__.py``, was last changed."""
-    beside = path.parent.iterdir() if path.name == "__init__.py" else [path]
-    return max(each.stat().st_mtime_ns for each in beside if each.is_file())
-
-
-@lru_cache(maxsize=1024)
-def _read(path: Path, name: str, _stamp: int) -> tuple[str, tuple[str, ...]]:
-    """Hash one module and list what it imports; cached until the file changes.
+def _read(path: Path, name: str) -> tuple[str, tuple[str, ...]]:
+    """Hash one module and list what it imports; remembered by its contents from one start to the next.
 
     A package counts with the page parts (styles, scripts, templates) that lie beside its ``__init__.py``.
     """
-    tree = ast.parse(path.read_bytes())
-    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
-    imported = tuple(sorted(_imports(tree, package)))
+    text = path.read_bytes()
+    parts = b""
+    if path.name == "__init__.py":
+        for part in sorted(path.parent.iterdir()):
+            if part.suffix in PAGE_PARTS:
+                parts += part.name.encode() + b"\0" + part.read_bytes()
+    key = hashlib.sha256(b"\0".join([name.encode(), path.name.encode(), text, parts])).hexdigest()
+    known = _remembered()
+    if key not in known:
+        digest, imported = _parsed(text, name if path.name == "__init__.py" else name.rpartition(".")[0])
+        found = hashlib.sha256(parts + digest.encode()).hexdigest()[:16]
+        known[key] = [found, imported]
+    return known[key][0], tuple(known[key][1])
+
+
+def _parsed(text: bytes, package: str) -> tuple[str, list[str]]:
+    """Return a module's code without comments, docstrings and layout, and what it imports."""
+    tree = ast.parse(text)
+    imported = sorted(_imports(tree, package))
     for node in ast.walk(tree):
         body = getattr(node, "body", None)
         if isinstance(body, list) and body and _is_docstring(body[0]):
             body[0] = ast.Expr(ast.Constant(""))
-    found = hashlib.sha256()
-    if path.name == "__init__.py":
-        for part in sorted(path.parent.iterdir()):
-            if part.suffix in PAGE_PARTS:
-                found.update(part.name.encode() + b"\0" + part.read_bytes())
     # unparsed rather than dumped: the text of a tree is the same from one Python version to the next
-    found.update(ast.unparse(tree).encode())
-    return found.hexdigest()[:16], imported
+    return ast.unparse(tree), imported
+
+
+def _store() -> Path:
+    """Return the file that remembers: another for every version of this module and of Python."""
+    own = hashlib.sha256(Path(__file__).read_bytes()).hexdigest()[:16]
+    return (
+        Path(__file__).parent / "__pycache__" / f"code-{own}-{sys.version_info[0]}{sys.version_info[1]}.json"
+    )
+
+
+@cache
+def _remembered() -> dict[str, list[Any]]:
+    try:
+        known = json.loads(_store().read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return known if isinstance(known, dict) else {}
+
+
+def _remember(before: int) -> None:
+    """Store what was parsed anew; where that cannot be, the next start parses again."""
+    known, store = _remembered(), _store()
+    if len(known) == before:
+        return
+    aside = store.with_name(f"{store.name}.{os.getpid()}")
+    with contextlib.suppress(OSError):
+        store.parent.mkdir(exist_ok=True)
+        aside.write_text(json.dumps(known), encoding="utf-8", newline="\n")
+        os.replace(aside, store)
 
 
 def _that_run(tree: ast.AST) -> Iterator[ast.AST]:
