@@ -43,6 +43,7 @@ from align.model_reading import (
     read_weights,
 )
 from align.posteriors import Links
+from align.weights import write_table
 
 
 @dataclass(frozen=True)
@@ -145,11 +146,7 @@ class Model:
                 save_array(folder / name, np.asarray(vectors, dtype=np.float32))
             else:
                 _link(vectors_from / name, folder / name)
-        with open(folder / "weights.tsv", "w", encoding="utf-8", newline="\n") as out:
-            out.writelines(
-                f"{name}\t{weight!r}\n"
-                for name, weight in zip(self.names, self.weights.tolist(), strict=True)
-            )
+        write_table(folder / "weights.tsv", self.names, self.weights)
         with open(folder / "model.json", "w", encoding="utf-8", newline="\n") as out:
             json.dump(self._description(), out, ensure_ascii=False, indent=1)
             out.write("\n")

@@ -17,13 +17,22 @@ from align.features import GROUPS, Edges, Resources
 from align.labels import Labels
 from align.model import Model
 from align.problem import MatchingProblem
-from align.solvers import SOLVERS, Fit, Progress, Row
+from align.shipped import DEFAULT
+from align.solvers import SOLVERS, Fit, Progress
+from pipeline import label
 from pipeline.config import Config
-from pipeline.featurize import load_edges, load_resources
+from pipeline.featurize import load_edges
 from pipeline.plots import training_curve
 from pipeline.stage import StageContext
+from pipeline.train_model import (
+    resources_of,
+    take_weights,
+    text_of,
+    weights_files,
+    write_model,
+    write_training,
+)
 
-LABELS = ("silver", "gold", "both", "none")
 CHECKPOINT = "checkpoint.npz"
 # Labels in which fewer pairs have a link are taken for a mistake, not for data.
 _LEAST_USABLE = 0.05
@@ -37,6 +46,7 @@ def run(
     context: StageContext,
     *,
     labels: str | None = None,
+    weights: str = DEFAULT,
     solver: str = "bcfw",
     cost_fn: float = 3.0,
     cost_fp: float = 1.0,
@@ -51,8 +61,11 @@ def run(
     ----------
     labels : str, optional
         What to learn from: silver (links found by statistics), gold (the training part of the links made by
-        hand), both, or none (no training: the shipped default weights). Default: gold where gold.train > 0,
-        else none once default weights are shipped, else silver.
+        hand), both, or none (no training: the given weights are used as they are). Default: gold where
+        gold.train > 0, else none where default weights are shipped, else silver.
+    weights : str
+        The weights that are used where the labels are none: the name of shipped ones, or a folder, relative
+        to the configuration, of weights or of a model, whose weights alone are taken.
     solver : str
         The method: bcfw.
     cost_fn : float
@@ -75,7 +88,10 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    _check_options(labels, solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit)
+    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit)
+    if label.wanted_labels(labels, context.option("gold.train")) == "none":
+        take_weights(context)
+        return
     edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
@@ -104,13 +120,8 @@ def run(
         "oracle_calls": fit.oracle_calls,
     }
     _save_model(context, edges, known, usable, fit.weights, options, facts)
-    training = {**options, **facts, "seconds": fit.seconds}
-    (context.folder / "training.json").write_text(
-        json.dumps(training, indent=1) + "\n", encoding="utf-8", newline="\n"
-    )
-    _write_history(fit.history, context.folder / "history.csv")
+    write_training(context, {**options, **facts, "seconds": fit.seconds}, fit.history)
     training_curve(fit.history, tolerance, context.folder / "curve.png")
-    context.note("training", training)
     context.say(
         f"{solver} {fit.status} after {fit.passes} passes, {fit.oracle_calls} oracle calls, "
         f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
@@ -120,11 +131,25 @@ def run(
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    _check_options(**config.values["train"])
+    options = dict(config.values["train"])
+    del options["labels"], options["weights"]  # the stage label refuses wrong ones
+    _check_options(**options)
+    local_files(config)
+
+
+def local_files(config: Config) -> list[Path]:
+    """Return the files of the weights that the stage reads, none where it learns its own.
+
+    Raises
+    ------
+    InputError
+        If there are no such weights.
+    """
+    wanted = label.wanted_labels(config.option("train.labels"), config.option("gold.train"))
+    return weights_files(config) if wanted == "none" else []
 
 
 def _check_options(
-    labels: str | None,
     solver: str,
     cost_fn: float,
     cost_fp: float,
@@ -133,13 +158,6 @@ def _check_options(
     tolerance: float,
     time_limit: float | None,
 ) -> None:
-    if labels is not None and labels not in LABELS:
-        raise InputError(f"train.labels: {labels!r} is no kind of labels; give one of {', '.join(LABELS)}")
-    if labels == "none":
-        raise InputError(
-            "train.labels: none needs the shipped default weights, models/default, and there are none yet; "
-            "give silver, gold or both"
-        )
     if solver not in SOLVERS:
         raise InputError(f"train.solver: {solver!r} is no solver; give one of {', '.join(SOLVERS)}")
     for name, value, fits, wanted in (
@@ -266,8 +284,7 @@ def _save_model(
     options: dict[str, Any],
     facts: dict[str, Any],
 ) -> None:
-    preprocess, embed, lexicon = (context.inputs[name] for name in ("preprocess", "embed", "lexicon"))
-    resources = load_resources(preprocess, embed, lexicon)
+    resources = resources_of(context)
     # A confidence needs no more pairs than these, evenly spread.
     count = min(len(usable), _CALIBRATION_PAIRS)
     chosen = usable[np.arange(count) * len(usable) // count]
@@ -276,23 +293,15 @@ def _save_model(
         names=edges.names,
         groups=_groups(edges.names, resources),
         resources=resources,
-        text=json.loads((preprocess / "text.json").read_text(encoding="utf-8")),
+        text=text_of(context),
         calibration=calibrate(edges.take(chosen), labels.take(chosen), weights),
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
     )
-    model.save(context.folder, vocabularies_from=preprocess, lexicon_from=lexicon, vectors_from=embed)
+    write_model(context, model)
 
 
 def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
     """Return the feature groups that the columns belong to."""
     there = set(names)
     return tuple(name for name, group in GROUPS.items() if there.intersection(group.names(resources)))
-
-
-def _write_history(history: tuple[Row, ...], path: Path) -> None:
-    """Write one line a pass; what was not measured is empty."""
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        out.write(",".join(Row._fields) + "\n")
-        for row in history:
-            out.write(",".join("" if math.isnan(value) else repr(value) for value in row) + "\n")
