@@ -37,10 +37,10 @@ from benchmarks.models import Training, links_with
 from benchmarks.runs import Kernels, Pipeline
 
 NOTES = """\
-Every corpus is nothing but the text of its gold pairs, tokenized as it came. "transferred": weights learnt from
-the gold links of the other corpora. "self-trained": weights learnt from silver labels. The best of eflomal is
-chosen on the very pairs it is measured on, which flatters it. Differences are in points of AER with paired
-95 % bootstrap intervals. Annotators differ in what they link: part of the differences is theirs.
+Every corpus is nothing but the text of its gold pairs, tokenized as it came. "transferred": weights learnt
+from the gold links of the other corpora. "self-trained": weights learnt from silver labels. The best of
+eflomal is chosen on the very pairs it is measured on, which flatters it. Differences are in points of AER,
+with paired 95 % bootstrap intervals. Annotators differ in what they link: part of the differences is theirs.
 """
 
 
@@ -126,9 +126,9 @@ class Bench:
         folder.mkdir(exist_ok=True)
         own = self._pipeline(gold, "silver", 0)
         own.run("evaluate")
-        stages = [own.folder(name) for name in ("train", "preprocess", "lexicon")]
+        model, preprocess, lexicon = (own.folder(name) for name in ("train", "preprocess", "lexicon"))
         weights, names = self._weights(teachers)
-        known = tuple(line.split("\t")[0] for line in read_lines(stages[0] / "weights.tsv"))
+        known = tuple(line.split("\t")[0] for line in read_lines(model / "weights.tsv"))
         if names != known:
             raise InputError(f"{gold.name}: its features are not those of {teachers[0].name}; see the groups")
         write_lines(
@@ -139,17 +139,19 @@ class Bench:
             "Liaison transferred": folder / "transferred.txt",
             "Liaison self-trained": folder / "self.txt",
         }
-        write_lines(files["Liaison transferred"], map(format_pharaoh, links_with(weights, *stages)))
+        write_lines(
+            files["Liaison transferred"], map(format_pharaoh, links_with(weights, model, preprocess, lexicon))
+        )
         write_lines(files["Liaison self-trained"], read_lines(own.folder("evaluate") / "gold.links.txt"))
-        posteriors = load_if_there(own.folder("lexicon") / "posteriors" / "gold")
+        posteriors = load_if_there(lexicon / "posteriors" / "gold")
         if posteriors is not None:
             files["Liaison's sampler alone"] = folder / "sampler.txt"
-            found = sampled_links(posteriors, Corpus.load(own.folder("preprocess") / "gold"))
+            found = sampled_links(posteriors, Corpus.load(preprocess / "gold"))
             write_lines(files["Liaison's sampler alone"], map(format_pharaoh, found))
         peers: dict[str, Path] = {}
         if self._tool is not None:
-            eflomal.align(self._tool, own.folder("preprocess"), ("gold",), folder / "eflomal")
-            found_files = eflomal.symmetrised(own.folder("preprocess"), folder / "eflomal")
+            eflomal.align(self._tool, preprocess, ("gold",), folder / "eflomal")
+            found_files = eflomal.symmetrised(preprocess, folder / "eflomal")
             peers = {f"eflomal {method}": path for method, path in found_files.items()}
         return report(gold, teachers, files, peers, folder)
 
