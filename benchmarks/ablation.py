@@ -73,7 +73,7 @@ def run(args: argparse.Namespace) -> None:
     pipeline = Pipeline(
         args.out / "ablation.toml",
         settings,
-        workdir=args.out / "work",
+        workdir=args.workdir,
         kernels=Kernels(args.out / "kernels"),
         jobs=args.jobs,
         seed=args.seed,

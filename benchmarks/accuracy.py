@@ -137,12 +137,7 @@ def page(told: dict[str, Any], texts: list[str]) -> str:
 class Bench:
     """All that the rows of one run have in common."""
 
-    def __init__(
-        self,
-        args: argparse.Namespace,
-        kernels: Kernels,
-        tool: eflomal.Tool | None,
-    ) -> None:
+    def __init__(self, args: argparse.Namespace, kernels: Kernels, tool: eflomal.Tool | None) -> None:
         self._args, self._kernels, self._tool = args, kernels, tool
         self._links = links_file(args.gold)
         self._out: Path = args.out
@@ -161,9 +156,10 @@ class Bench:
         for configuration in CONFIGURATIONS:
             pipeline = self._pipeline(str(size), size, configuration)
             if not shared:
+                pipeline.run("preprocess")
+                self._check_size(pipeline, size)
                 shared = {name: pipeline.timed(stages) for name, stages in SHARED_STAGES.items()}
             own = {name: pipeline.timed(stages) for name, stages in OWN_STAGES.items()}
-            self._check_size(pipeline, size)
             pipeline.run("evaluate")
             links = folder / f"{configuration.name}.txt"
             shutil.copyfile(pipeline.folder("evaluate") / "gold.links.txt", links)
@@ -209,7 +205,7 @@ class Bench:
         return Pipeline(
             self._out / "configs" / f"{name}-{configuration.name}.toml",
             settings,
-            workdir=self._out / "work",
+            workdir=self._args.workdir,
             kernels=self._kernels,
             jobs=self._args.jobs,
             seed=self._args.seed,

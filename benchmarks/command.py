@@ -16,6 +16,12 @@ def add_common_arguments(parser: argparse.ArgumentParser, name: str, *, with_efl
     """Declare the options of every benchmark; results go to a folder of that name if not told otherwise."""
     out = ROOT / "data" / "work" / "benchmarks" / name
     parser.add_argument("--out", type=Path, default=out, metavar="FOLDER", help="default: %(default)s")
+    parser.add_argument(
+        "--workdir",
+        type=Path,
+        metavar="FOLDER",
+        help="of the pipeline: that of another run saves what is done",
+    )
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="of the pipeline (default: 1)")
     parser.add_argument("--seed", type=int, default=0, metavar="N", help="of the pipeline (default: 0)")
     if with_eflomal:
@@ -35,6 +41,7 @@ def finish(run: Callable[[argparse.Namespace], None], parser: argparse.ArgumentP
     """Parse the command line, run, and tell a failure in one line; exit status as that of Liaison."""
     args = parser.parse_args()
     args.out = args.out.absolute()
+    args.workdir = args.out / "work" if args.workdir is None else args.workdir.absolute()
     try:
         run(args)
     except LiaisonError as error:

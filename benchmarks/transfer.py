@@ -184,7 +184,7 @@ class Bench:
         return Pipeline(
             self._args.out / "configs" / f"{gold.name}-{labels}.toml",
             settings,
-            workdir=self._args.out / "work",
+            workdir=self._args.workdir,
             kernels=self._kernels,
             jobs=self._args.jobs,
             seed=self._args.seed,
