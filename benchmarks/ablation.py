@@ -107,13 +107,11 @@ def run(args: argparse.Namespace) -> None:
 def cells(part: str, counts: np.ndarray, base: np.ndarray | None) -> dict[str, str]:
     """Return the columns of a part of the gold: AER, its interval, the difference to all groups."""
     interval = bootstrap(counts).aer
-    found = {
+    return {
         f"{part} ({len(counts)} pairs)": percent(score(counts).aer),
         f"{part} 95 %": "n/a" if interval is None else " to ".join(map(percent, interval)),
+        f"{part}, against {ALL}": "" if base is None else difference_of(paired_bootstrap(counts, base)),
     }
-    if base is not None:
-        found[f"{part} against {ALL}"] = difference_of(paired_bootstrap(counts, base))
-    return found
 
 
 def on_test_pairs(pipeline: Pipeline, links: Path) -> np.ndarray:
