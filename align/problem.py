@@ -10,14 +10,19 @@ through the max oracle alone: the vertex (psi_i(y*), L_i(y*)) of a maximising y*
 L_i(y) = sum_jk c_fn y_i (1 - y) + c_fp (1 - y_i) y, and y* is a maximum-weight matching on
 
     theta_jk = <w, x_jk> + c_fp (1 - y_i,jk) - c_fn y_i,jk,    c_fp = 0 where a link is free of cost.
+
+Where a word v may have up to K > 1 links, each after its first costs <w_x, phi_v>: to F_i y come the features
+-sum_v phi_v max(0, links(v) - 1), to w the weights w_x >= 0, and y* is found by :mod:`align.fertility`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
+from align.fertility import scratch as fertility_scratch
+from align.fertility import solve_pair as solve_fertile_pair
 from align.kernels import kernel
 from align.matching import scratch, solve_pair
 
@@ -26,6 +31,7 @@ if TYPE_CHECKING:
     from align.labels import Labels
 
 Arrays: TypeAlias = tuple[np.ndarray, ...]
+Work: TypeAlias = tuple[Any, ...]
 
 # What an edge is to the loss.
 WRONG, SURE, FREE = 0, 1, 2
@@ -62,6 +68,11 @@ class Problem(Protocol):
         """Number of features, >= 1."""
         ...
 
+    @property
+    def nonnegative(self) -> int:
+        """Weights from this one on may not be negative; ``d`` where all are free."""
+        ...
+
     def gold(self, i: int) -> Vertex:
         """Return the gold labelling of block i: psi = 0, loss = 0, and its key."""
         ...
@@ -85,9 +96,10 @@ class MatchingProblem:
     ----------
     edges : Edges
         Features of the pairs' edges: ``shapes`` (N, 2), ``offsets`` (N + 1,), ``features`` (E, d) float32,
-        which may lie on disk (memory-mapped) and are not copied.
+        which may lie on disk (memory-mapped) and are not copied. With K > 1 also ``extra``, the features of
+        the words.
     labels : Labels
-        Gold links of the same pairs; the sure ones of a pair form a matching and are y_i. A link given as not
+        Gold links of the same pairs; the sure ones of a pair, at most K a word, are y_i. A link given as not
         sure costs nothing, linked or not.
     cost_fn : float
         Cost c_fn >= 0 of a missed sure link.
@@ -95,21 +107,26 @@ class MatchingProblem:
         Cost c_fp >= 0 of a wrong link.
     pairs : ndarray of int, shape (n,), optional
         Indices of the pairs to learn from, in the order of the blocks. Default: all.
+    most : int
+        Links K that a word may have, >= 1. With 1 labellings are matchings, and words have no features.
 
     Attributes
     ----------
     n, d : int
-        Pairs to learn from, and features.
+        Pairs to learn from, and features: those of edges, then, with K > 1, those of words.
+    nonnegative : int
+        Number of features of edges.
     data : tuple of ndarray
-        What :func:`matching_vertex` reads: features float32 (E, d); kinds int8 (E,) of :data:`WRONG`,
-        :data:`SURE`, :data:`FREE`; shapes int32 (n, 2); starts int64 (n,), the first edge of each pair;
-        costs float64 (2,) = (c_fp, c_fn).
+        What :func:`matching_vertex` reads: features float32 (E, nonnegative); kinds int8 (E,) of
+        :data:`WRONG`, :data:`SURE`, :data:`FREE`; shapes int32 (n, 2); starts int64 (n,), the first edge of
+        each pair; costs float64 (2,) = (c_fp, c_fn); features of source and of target words, float32;
+        word_starts int64 (n, 2), the first words of each pair; most int64 (1,).
 
     Raises
     ------
     ValueError
         If there is no pair or no feature, the arrays do not fit each other, a cost is negative or not finite,
-        or the sure links of a pair are no matching.
+        or a word has more than K sure links.
     """
 
     def __init__(
@@ -120,9 +137,12 @@ class MatchingProblem:
         cost_fn: float = 3.0,
         cost_fp: float = 1.0,
         pairs: np.ndarray | None = None,
+        most: int = 1,
     ) -> None:
         if not (np.isfinite([cost_fn, cost_fp]).all() and min(cost_fn, cost_fp) >= 0):
             raise ValueError(f"problem: costs {cost_fn} and {cost_fp}; give finite costs >= 0")
+        if most < 1:
+            raise ValueError(f"problem: {most} links a word; give 1 or more")
         if len(edges.shapes) + 1 != len(labels.offsets):
             raise ValueError(
                 f"problem: edges of {len(edges.shapes)} pairs, labels of {len(labels.offsets) - 1}; "
@@ -135,14 +155,16 @@ class MatchingProblem:
             raise ValueError("problem: features, offsets and shapes do not fit; give n * m rows a pair")
         gold, free = labels.dense(edges.shapes)
         kinds = np.where(gold, SURE, np.where(free, FREE, WRONG)).astype(np.int8)
-        overlap = _first_overlap(kinds, edges.shapes, edges.offsets)
+        overlap = _first_overlap(kinds, edges.shapes, edges.offsets, most)
         if overlap >= 0:
-            raise ValueError(
-                f"problem: the sure links of pair {overlap} are no matching; keep one link a word"
-            )
+            shown = "no matching; keep one link" if most == 1 else f"too many; keep {most} links"
+            raise ValueError(f"problem: the sure links of pair {overlap} are {shown} a word")
         if pairs is None:
             pairs = np.arange(len(edges.shapes))
         self.n, self.d = len(pairs), edges.features.shape[1]
+        self.nonnegative = self.d
+        words = _features_of_words(edges, most)
+        self.d += words[0].shape[1] + words[1].shape[1]
         if not self.n or not self.d:
             raise ValueError(f"problem: {self.n} pairs with {self.d} features; give at least one of each")
         self.data = (
@@ -151,11 +173,14 @@ class MatchingProblem:
             edges.shapes[pairs].astype(np.int32),
             edges.offsets[pairs].astype(np.int64),
             np.array([cost_fp, cost_fn]),
+            *words,
+            _word_starts(edges.shapes)[pairs],
+            np.array([most]),
         )
 
     def gold(self, i: int) -> Vertex:
         """Return the gold labelling of pair i: psi = 0, loss = 0."""
-        _, kinds, shapes, starts, _ = self.data
+        _, kinds, shapes, starts = self.data[:4]
         return Vertex(np.zeros(self.d), 0.0, _key(kinds[starts[i] :][: shapes[i].prod()] == SURE))
 
     def oracle(self, w: np.ndarray, i: int) -> Vertex:
@@ -189,6 +214,31 @@ class MatchingProblem:
         return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
 
 
+def _features_of_words(edges: Edges, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features of source and target words; none where a word may have one link only.
+
+    Raises
+    ------
+    ValueError
+        If the features are missing, negative or not those of the pairs' words.
+    """
+    if most == 1:
+        return _read_only(np.zeros((0, 0))), _read_only(np.zeros((0, 0)))
+    if edges.extra is None:
+        raise ValueError("problem: several links a word, but no features of words")
+    found = _read_only(edges.extra.source), _read_only(edges.extra.target)
+    if [len(side) for side in found] != edges.shapes.sum(axis=0, dtype=np.int64).tolist():
+        raise ValueError("problem: the features of words do not fit the shapes; give one row a word")
+    if min(side.min(initial=0) for side in found) < 0:
+        raise ValueError("problem: a feature of a word is negative; give values >= 0")
+    return found
+
+
+def _word_starts(shapes: np.ndarray) -> np.ndarray:
+    """Return the number of words before each pair, of each side, int64, shape (N, 2)."""
+    return np.cumsum(shapes, axis=0, dtype=np.int64) - shapes
+
+
 def _key(links: np.ndarray) -> bytes:
     return np.packbits(links).tobytes()
 
@@ -203,24 +253,25 @@ def _read_only(features: np.ndarray) -> np.ndarray:
     return view
 
 
-def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> int:
-    """Return the first pair in which a word has two sure links, or -1."""
+def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, most: int) -> int:
+    """Return the first pair in which a word has more than ``most`` sure links, or -1."""
     sure = np.flatnonzero(kinds == SURE)
     pairs = np.searchsorted(offsets, sure, side="right") - 1
     width = int(shapes.max(initial=0)) + 1
     for words in np.divmod(sure - offsets[pairs], shapes[pairs, 1]):
         words_of_pairs, links = np.unique(pairs * width + words, return_counts=True)
-        if links.max(initial=0) > 1:
-            return int(words_of_pairs[links > 1][0] // width)
+        if links.max(initial=0) > most:
+            return int(words_of_pairs[links > most][0] // width)
     return -1
 
 
 @kernel
 def _oracle(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, links: np.ndarray) -> float:
     """Fill ``psi`` (d,) and ``links`` (n_i * m_i,) of pair i, return its loss."""
-    shapes = data[2][i : i + 1]
-    reals, wholes = scratch(shapes)
-    return matching_vertex(data, w, i, psi, (np.empty(len(links)), links, reals, wholes))
+    work = _work_of(data[2][i : i + 1], data[8][0])
+    loss = matching_vertex(data, w, i, psi, work)
+    links[:] = work[1][: len(links)]
+    return loss
 
 
 @kernel
@@ -233,29 +284,36 @@ def _oracles(data: Arrays, weights: np.ndarray, block: np.ndarray, psi: np.ndarr
 
 
 @kernel
-def workspace(data: Arrays) -> Arrays:
-    """Return working memory (theta, links, reals, wholes) for :func:`matching_vertex` of any pair."""
-    shapes = data[2]
-    largest = 0
-    for pair in range(len(shapes)):
-        largest = max(largest, shapes[pair, 0] * shapes[pair, 1])
-    reals, wholes = scratch(shapes)
-    return np.empty(largest), np.empty(largest, dtype=np.bool_), reals, wholes
+def workspace(data: Arrays) -> Work:
+    """Return working memory (theta, links, ...) for :func:`matching_vertex` of any pair."""
+    return _work_of(data[2], data[8][0])
 
 
 @kernel
-def matching_vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Arrays) -> float:
+def _work_of(shapes: np.ndarray, most: int) -> Work:
+    largest, size = 0, 0
+    for pair in range(len(shapes)):
+        largest = max(largest, shapes[pair, 0] * shapes[pair, 1])
+        size = max(size, shapes[pair, 0], shapes[pair, 1])
+    reals, wholes = scratch(shapes)
+    flow = fertility_scratch(shapes if most > 1 else shapes[:0])
+    theta, links = np.empty(largest), np.empty(largest, dtype=np.bool_)
+    return theta, links, reals, wholes, np.empty((2, size)), np.empty((4, size), dtype=np.int64), flow
+
+
+@kernel
+def matching_vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> float:
     """Solve the max oracle of pair i: fill ``psi`` (d,), return the loss.
 
     ``data`` is that of :class:`MatchingProblem`, ``work`` comes from :func:`workspace`; the links are left in
     ``work[1]``. Kernels that walk over many pairs call this.
     """
-    features, kinds, shapes, starts, costs = data
-    theta, links, reals, wholes = work
+    features, kinds, shapes, starts, costs, source_words, target_words, word_starts, limit = data
+    theta, links, reals, wholes, prices, degrees, flow = work
     n, m = int(shapes[i, 0]), int(shapes[i, 1])
-    first, count = starts[i], n * m
+    first, count, d, most = starts[i], n * m, features.shape[1], limit[0]
     x, kind = features[first : first + count], kinds[first : first + count]
-    _scores(x, w, theta)
+    _scores(x, w[:d], theta)
     scale = 1.0
     for edge in range(count):
         if kind[edge] == WRONG:
@@ -265,8 +323,22 @@ def matching_vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: 
         if not np.isfinite(theta[edge]):
             raise ValueError("oracle: a score <w, x> is NaN or infinite; give finite features and weights")
         scale = max(scale, abs(theta[edge]))
-    solve_pair(theta[:count], n, m, links[:count], reals, wholes)
-    loss = _subtract(x, kind, links, costs, psi)
+    if most == 1:
+        solve_pair(theta[:count], n, m, links[:count], reals, wholes)
+    else:
+        own = d + source_words.shape[1]
+        phi_s = source_words[word_starts[i, 0] : word_starts[i, 0] + n]
+        phi_t = target_words[word_starts[i, 1] : word_starts[i, 1] + m]
+        s, t = prices[0][:n], prices[1][:m]
+        _scores(phi_s, w[d:own], s)
+        _scores(phi_t, w[own:], t)
+        if not (np.isfinite(s).all() and np.isfinite(t).all()):
+            raise ValueError("oracle: a cost <w, phi> is NaN or infinite; give finite features and weights")
+        solve_fertile_pair(theta[:count], n, m, s, t, most, links[:count], flow)
+        _count_links(kind, links, n, m, degrees)
+        _subtract_words(phi_s, degrees[0], degrees[1], psi[d:own])
+        _subtract_words(phi_t, degrees[2], degrees[3], psi[own:])
+    loss = _subtract(x, kind, links, costs, psi[:d])
     hinge = loss
     for k in range(len(psi)):
         hinge -= w[k] * psi[k]
@@ -295,6 +367,32 @@ def _subtract(
             for k in range(len(psi)):
                 psi[k] -= x[edge, k]
     return loss
+
+
+@kernel
+def _count_links(kind: np.ndarray, links: np.ndarray, n: int, m: int, degrees: np.ndarray) -> None:
+    """Fill ``degrees`` with the links of source words, gold and in ``links``, and those of target words."""
+    degrees[:] = 0
+    for j in range(n):
+        for k in range(m):
+            edge = j * m + k
+            if kind[edge] == SURE:
+                degrees[0, j] += 1
+                degrees[2, k] += 1
+            if links[edge]:
+                degrees[1, j] += 1
+                degrees[3, k] += 1
+
+
+@kernel
+def _subtract_words(phi: np.ndarray, gold: np.ndarray, found: np.ndarray, psi: np.ndarray) -> None:
+    """Fill ``psi`` with the features of extra links found less those of gold: they count negatively."""
+    psi[:] = 0.0
+    for word in range(len(phi)):
+        more = max(found[word] - 1, 0) - max(gold[word] - 1, 0)
+        if more != 0:
+            for k in range(len(psi)):
+                psi[k] += more * phi[word, k]
 
 
 @kernel
