@@ -13,7 +13,7 @@ import numpy as np
 
 from align.calibration import calibrate
 from align.errors import InputError, WorkError
-from align.features import GROUPS, Edges, Resources
+from align.features import EXTRA_GROUPS, GROUPS, Edges, Resources, extra_names
 from align.labels import Labels
 from align.model import Model
 from align.problem import MatchingProblem
@@ -44,6 +44,7 @@ def run(
     passes: int = 50,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
+    fertility: int = 1,
 ) -> None:
     """Learn the weights of the features.
 
@@ -67,6 +68,8 @@ def run(
         Stop when the duality gap is at most this share of the primal objective, >= 0.
     time_limit : float, optional
         Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
+    fertility : int
+        Links that a word may have, >= 1: each after its first at a cost that is learnt.
 
     Raises
     ------
@@ -75,12 +78,14 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    _check_options(labels, solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit)
+    _check_options(labels, solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility)
     edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
     try:
-        problem = MatchingProblem(edges, known, cost_fn=cost_fn, cost_fp=cost_fp, pairs=usable)
+        problem = MatchingProblem(
+            edges, known, cost_fn=cost_fn, cost_fp=cost_fp, pairs=usable, most=fertility
+        )
     except ValueError as error:
         raise InputError(f"{context.inputs['featurize']}: {error}; run label and featurize again") from None
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
@@ -91,6 +96,8 @@ def run(
         "solver": solver, "cost_fn": cost_fn, "cost_fp": cost_fp, "lam": lam, "passes": passes,
         "tolerance": tolerance, "seed": context.seed,
     }  # fmt: skip
+    if fertility > 1:
+        options["fertility"] = fertility
     facts = {
         "pairs": len(usable),
         "pairs_without_links": len(known) - len(usable),
@@ -103,7 +110,7 @@ def run(
         "passes": fit.passes,
         "oracle_calls": fit.oracle_calls,
     }
-    _save_model(context, edges, known, usable, fit.weights, options, facts)
+    _save_model(context, edges, known, usable, fit.weights, fertility, options, facts)
     training = {**options, **facts, "seconds": fit.seconds}
     (context.folder / "training.json").write_text(
         json.dumps(training, indent=1) + "\n", encoding="utf-8", newline="\n"
@@ -132,6 +139,7 @@ def _check_options(
     passes: int,
     tolerance: float,
     time_limit: float | None,
+    fertility: int,
 ) -> None:
     if labels is not None and labels not in LABELS:
         raise InputError(f"train.labels: {labels!r} is no kind of labels; give one of {', '.join(LABELS)}")
@@ -149,6 +157,7 @@ def _check_options(
         ("passes", passes, passes >= 1, "1 or more"),
         ("tolerance", tolerance, 0 <= tolerance < math.inf, "a number of 0 or more"),
         ("time_limit", time_limit, time_limit is None or time_limit > 0, "seconds above 0"),
+        ("fertility", fertility, 1 <= fertility < 1 << 31, "1 or more"),
     ):
         if not fits:
             raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
@@ -263,6 +272,7 @@ def _save_model(
     labels: Labels,
     usable: np.ndarray,
     weights: np.ndarray,
+    fertility: int,
     options: dict[str, Any],
     facts: dict[str, Any],
 ) -> None:
@@ -271,15 +281,18 @@ def _save_model(
     # A confidence needs no more pairs than these, evenly spread.
     count = min(len(usable), _CALIBRATION_PAIRS)
     chosen = usable[np.arange(count) * len(usable) // count]
+    extra = () if fertility == 1 or edges.extra is None else edges.extra.names
     model = Model(
         weights=weights,
-        names=edges.names,
+        names=edges.names + extra,
         groups=_groups(edges.names, resources),
         resources=resources,
         text=json.loads((preprocess / "text.json").read_text(encoding="utf-8")),
-        calibration=calibrate(edges.take(chosen), labels.take(chosen), weights),
+        calibration=calibrate(edges.take(chosen), labels.take(chosen), weights, most=fertility),
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
+        fertility=fertility,
+        extra_groups=_groups_of_words(extra, resources),
     )
     model.save(context.folder, vocabularies_from=preprocess, lexicon_from=lexicon, vectors_from=embed)
 
@@ -288,6 +301,11 @@ def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
     """Return the feature groups that the columns belong to."""
     there = set(names)
     return tuple(name for name, group in GROUPS.items() if there.intersection(group.names(resources)))
+
+
+def _groups_of_words(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
+    """Return the groups that the features of words belong to."""
+    return tuple(name for name in EXTRA_GROUPS if set(names).intersection(extra_names((name,), resources)))
 
 
 def _write_history(history: tuple[Row, ...], path: Path) -> None:

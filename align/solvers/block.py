@@ -32,7 +32,8 @@ import numpy as np
 
 from align.kernels import kernel
 from align.objective import Value, evaluate, exact_step, projection
-from align.problem import Arrays, MatchingProblem, Problem, matching_vertex, workspace
+from align.oracle import Arrays, vertex, workspace
+from align.problem import MatchingProblem, Problem
 from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
 from align.solvers.state import State
 
@@ -259,7 +260,7 @@ def _matching_pass(
     psi, met = np.empty(len(w)), 0.0
     for place in range(len(order)):
         i = order[place]
-        loss = matching_vertex(data, w, i, psi, work)
+        loss = vertex(data, w, i, psi, work)
         met += _step(i, psi, loss, nonnegative, taken + place, stamp, lam, averaging, iterates, vertices)
     return met
 

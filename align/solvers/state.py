@@ -12,7 +12,8 @@ from typing import Any
 import numpy as np
 
 from align.objective import projection
-from align.problem import Arrays, Problem
+from align.oracle import Arrays
+from align.problem import Problem
 from align.solvers.fit import Row
 
 

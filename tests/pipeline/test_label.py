@@ -70,7 +70,7 @@ def stages(tmp_path):
 @pytest.fixture
 def context(stages):
     values = {
-        "train": {"labels": None},
+        "train": {"labels": None, "fertility": 1},
         "gold": {"links": str(stages / "gold.align"), "format": "pharaoh", "base": 0, "train": 0},
     }
     folder = stages / "label"
@@ -85,7 +85,7 @@ def context(stages):
         workdir=folder,
         engine=Serial(),
         reporter=Reporter("tiny"),
-        stage=Stage("label", label.run, uses=("train.labels", "gold.*")),
+        stage=Stage("label", label.run, uses=("train.labels", "train.fertility", "gold.*")),
         config=Config(stages / "tiny.toml", values, frozenset()),
     )
 

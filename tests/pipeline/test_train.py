@@ -215,7 +215,7 @@ def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages,
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
     for name in ("training_curve", "_write_history", "calibrate"):
 
-        def kill(*arguments):
+        def kill(*arguments, **options):
             raise Killed
 
         with monkeypatch.context() as patched:
