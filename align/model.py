@@ -44,6 +44,7 @@ from align.model_reading import (
     read_weights,
 )
 from align.posteriors import Links
+from align.weights import several_links, write_table
 
 
 @dataclass(frozen=True)
@@ -159,25 +160,20 @@ class Model:
                 save_array(folder / name, np.asarray(vectors, dtype=np.float32))
             else:
                 _link(vectors_from / name, folder / name)
-        with open(folder / "weights.tsv", "w", encoding="utf-8", newline="\n") as out:
-            out.writelines(
-                f"{name}\t{weight!r}\n"
-                for name, weight in zip(self.names, self.weights.tolist(), strict=True)
-            )
+        write_table(folder / "weights.tsv", self.names, self.weights)
         with open(folder / "model.json", "w", encoding="utf-8", newline="\n") as out:
             json.dump(self._description(), out, ensure_ascii=False, indent=1)
             out.write("\n")
 
     def _description(self) -> dict[str, Any]:
         resources = self.resources
-        several = {"fertility": self.fertility, "extra_groups": list(self.extra_groups)}
         return {
             "format": FORMAT,
             "version": __version__,
             "languages": list(self.languages),
             "text": {side: dict(self.text[side]) for side in SIDES},
             "groups": list(self.groups),
-            **(several if self.fertility > 1 else {}),
+            **several_links(self.fertility, self.extra_groups),
             "sizes": {
                 "source_words": len(resources.source_vocabulary),
                 "target_words": len(resources.target_vocabulary),

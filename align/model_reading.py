@@ -25,6 +25,8 @@ FORMAT = 1
 SIDES = ("source", "target")
 REMEDY = "get the model again or train it anew"
 
+_WEIGHTS_HAVE = ("calibration", "options", "provenance")
+
 # No text has so many words, and no training so large a weight: sums of them stay finite.
 _MOST_COUNT, _MOST_WEIGHT = 1 << 53, 1e30
 
@@ -37,16 +39,32 @@ def read_description(folder: Path) -> dict[str, Any]:
     InputError
         If the folder or the file is missing, of another format version, or a value has the wrong form.
     """
-    path = folder / "model.json"
     if not folder.is_dir():
         raise InputError(
             f"{folder}: no such model; give a folder with a model.json, or a shipped model's name"
         )
+    return _read(folder / "model.json", ("text", "groups", "sizes", *_WEIGHTS_HAVE))
+
+
+def read_weights_description(path: Path) -> dict[str, Any]:
+    """Read and check ``weights.json``: what weights without tables are.
+
+    Raises
+    ------
+    InputError
+        As :func:`read_description`.
+    """
+    return _read(path, ("groups", *_WEIGHTS_HAVE))
+
+
+def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             described = json.load(file)
     except FileNotFoundError:
-        raise InputError(f"{path}: missing, so {folder} is no model; give the folder of a model") from None
+        raise InputError(
+            f"{path}: missing, so {path.parent} is no model; give the folder of a model"
+        ) from None
     except (ValueError, OSError, RecursionError) as error:
         raise InputError(f"{path}: no JSON can be read ({error}); {REMEDY}") from None
     if not isinstance(described, dict) or not isinstance(described.get("format"), int):
@@ -56,8 +74,8 @@ def read_description(folder: Path) -> dict[str, Any]:
             f"{path}: format {described['format']}, but version {__version__} of liaison reads {FORMAT}; "
             "use the version that wrote it or train it anew"
         )
-    for key, fits in _FORMS.items():
-        if key not in described or not fits(described[key]):
+    for key in keys:
+        if key not in described or not _FORMS[key](described[key]):
             raise InputError(f"{path}: {key} is {json.dumps(described.get(key))[:80]}; {REMEDY}")
     for key, fits in _OPTIONAL_FORMS.items():
         if key in described and not fits(described[key]):

@@ -19,6 +19,7 @@ from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.labels import Labels, from_gold
 from align.lexicon import Lexicon, edge_values
+from align.shipped import DEFAULT, shipped_weights
 from pipeline.config import Config
 from pipeline.gold import read_gold
 from pipeline.stage import StageContext
@@ -79,7 +80,7 @@ def run(
         threshold,
         {"lexical": lexical, "neighbours": neighbours, "position": position},
     )
-    wanted = _wanted(context)
+    wanted = wanted_labels(context.option("train.labels"), context.option("gold.train"))
     lexicon = Lexicon.load(context.inputs["lexicon"], mapped=True)
     summary: dict[str, Any] = {"labels": wanted, "silver": None, "gold": None}
     made: list[tuple[int, np.ndarray, Labels]] = []
@@ -106,6 +107,9 @@ def run(
     if wanted in ("gold", "both"):
         chosen, labels, summary["gold"] = _gold(context, lexicon)
         made.append((GOLD, chosen, labels))
+    if wanted == "none":
+        context.say("no labels: the weights are given")
+        _look_parallel(context, _sample(context, pairs)[1], lexicon)
     _write(context, made, summary)
 
 
@@ -114,7 +118,7 @@ def check(config: Config) -> None:
     pairs, method, threshold = (config.option(f"label.{name}") for name in ("pairs", "method", "threshold"))
     weights = {name: config.option(f"label.{name}") for name in ("lexical", "neighbours", "position")}
     _check(pairs, method, threshold, weights)
-    _wanted(config)
+    wanted_labels(config.option("train.labels"), config.option("gold.train"))
 
 
 def _check(pairs: int, method: str, threshold: float, weights: dict[str, float]) -> None:
@@ -129,19 +133,27 @@ def _check(pairs: int, method: str, threshold: float, weights: dict[str, float])
             raise InputError(f"label.{name}: {value} is out of range; give 0 or more")
 
 
-def _wanted(context: StageContext | Config) -> str:
-    """Return the kind of labels to make: what is set, else gold where some may train, else silver."""
-    wanted = context.option("train.labels")
-    train = context.option("gold.train")
+def wanted_labels(labels: str | None, train: int) -> str:
+    """Return the kind of labels to make, given ``train.labels`` and ``gold.train``.
+
+    It is what is set, else gold where some may train, else none where default weights are shipped.
+
+    Raises
+    ------
+    InputError
+        If it is no kind, or gold is wanted where none may train.
+    """
+    wanted = labels
     if wanted is None:
-        return "gold" if train else "silver"
+        shipped = DEFAULT in [path.name for path in shipped_weights()]
+        return "gold" if train else "none" if shipped else "silver"
     if wanted not in KINDS:
         raise InputError(f"train.labels: {wanted!r} is no kind of labels; give one of {', '.join(KINDS)}")
     if wanted in ("gold", "both") and not train:
         raise InputError(
             f"train.labels: {wanted!r} but no gold pair may train; set gold.train, or use silver labels"
         )
-    return str(wanted)
+    return wanted
 
 
 def _silver(
@@ -153,14 +165,7 @@ def _silver(
     threshold: float,
 ) -> tuple[np.ndarray, Labels, dict[str, Any]]:
     """Return a sample of the corpus, its labels, and figures of both."""
-    folder = context.inputs["preprocess"]
-    corpus = Corpus.load(folder / "corpus")
-    usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
-    if not len(usable):
-        raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
-    sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)
-    sample.sort()
-    block = corpus.take(sample)
+    sample, block = _sample(context, pairs)
     labels = label(block)
     linked = np.flatnonzero(labels.counts() > 0)
     if len(linked) < LEAST_USABLE * len(sample):
@@ -182,6 +187,17 @@ def _silver(
         f"threshold {threshold:g})"
     )
     return sample[linked], labels.take(linked), figures
+
+
+def _sample(context: StageContext, pairs: int) -> tuple[np.ndarray, Corpus]:
+    """Return a seeded sample of the corpus's parts: their indices, ascending, and they."""
+    folder = context.inputs["preprocess"]
+    usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+    if not len(usable):
+        raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
+    sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)
+    sample.sort()
+    return sample, Corpus.load(folder / "corpus").take(sample)
 
 
 def _look_parallel(context: StageContext, block: Corpus, lexicon: Lexicon) -> dict[str, float | None]:

@@ -19,6 +19,7 @@ from align.lexicon import Lexicon, estimate
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.preprocess_gold import SAME
 from pipeline.sampling import MOST_CHAINS, sample_links, texts
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
@@ -46,7 +47,7 @@ def run(
     ----------
     pairs : int
         Pairs to count: 0 all that fit the memory, N a seeded sample of so many (the gold text is
-        counted besides, where gold.in_corpus is set).
+        counted besides, where gold.in_corpus is set and it is not in the corpus anyway).
     iterations : int
         Rounds of EM of Model 1, >= 1.
     smoothing : float
@@ -163,14 +164,13 @@ def _index(
     parts = texts(context)
     usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
     order = np.random.default_rng(context.seed).permutation(usable)
-    gold = sum(map(len, parts[1:]))
-    if not len(usable) + gold:
+    gold = load_array(folder / SAME) < 0 if parts[1:] else np.zeros(0, dtype=bool)
+    if not len(usable) + len(gold):
         raise InputError(f"{folder}: no pair may be counted; look at the reasons in its rejects.tsv")
     wanted = min(pairs or len(usable), len(usable))
     fitting = wanted
     while True:
-        used = np.ones(len(parts[0]) + gold, dtype=bool)
-        used[: len(parts[0])] = False
+        used = np.concatenate([np.zeros(len(parts[0]), dtype=bool), gold])
         used[order[:fitting]] = True
         together = cooccurrence.index(parts, *sizes, used=used, jobs=context.jobs)
         memory = together.memory(known_cells)
@@ -187,7 +187,7 @@ def _index(
             f"statistics of {fitting} of {wanted} pairs: more do not fit {show_size(context.memory)}; "
             "give a larger --memory to use all"
         )
-    return together, used, len(usable) + gold
+    return together, used, len(usable) + int(gold.sum())
 
 
 def _prior_folder(config: Config, prior: str) -> Path:

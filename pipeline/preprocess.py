@@ -97,8 +97,7 @@ def run(
         gold = Gold.read([context.inputs["download"] / path for path in sources["gold"]["files"]], recorded)
     corpus = _read_corpus(context, sources["corpus"], settings)
     _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
-    if gold is not None:
-        _add_gold(context, corpus, gold)
+    places = None if gold is None else _add_gold(context, corpus, gold)
     vocabularies = [words.rank() for words in corpus.words]
     write_corpus(
         context.folder,
@@ -107,8 +106,8 @@ def run(
         corpus.numbers,
         [ids for _, ids in vocabularies],
     )
-    if gold is not None:
-        gold.write(context.folder, [vocabulary for vocabulary, _ in vocabularies])
+    if gold is not None and places is not None:
+        gold.write(context.folder, [vocabulary for vocabulary, _ in vocabularies], places)
     for side, (vocabulary, _) in zip(SIDES, vocabularies, strict=True):
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
     _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
@@ -217,17 +216,21 @@ def _write_samples(shard: Shard) -> None:
                     break
 
 
-def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> None:
-    """Count the words of the gold text with those of the corpus, and say what both share."""
-    in_corpus = context.option("gold.in_corpus")
-    gold.count(corpus.words, in_corpus=in_corpus)
-    overlap = gold.overlap(np.concatenate([summary.hashes for summary in corpus.summaries]))
+def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> np.ndarray:
+    """Count the words of the gold text with those of the corpus, and say what both share.
+
+    Returns the place of each gold pair among the parts that statistics use, -1 where it is not one of them.
+    """
+    places = gold.places(np.concatenate([summary.hashes for summary in corpus.summaries]))
+    gold.count(corpus.words, (places < 0) & context.option("gold.in_corpus"))
+    overlap = int((places >= 0).sum())
     corpus.notes |= {"gold_pairs": len(gold), "gold_pairs_in_corpus": overlap}
     if overlap:
-        twice = ", and are counted twice (gold.in_corpus=false mends that)" if in_corpus else ""
         context.warn(
-            f"{overlap} of {len(gold)} gold pairs are in the corpus too: they are no unseen text{twice}"
+            f"{overlap} of {len(gold)} gold pairs are in the corpus too: they are no unseen text "
+            "(their words are counted once)"
         )
+    return places
 
 
 def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:

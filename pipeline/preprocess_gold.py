@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
+from align.arrays import load_array, save_array
 from align.bitext import open_bitext
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
@@ -18,6 +19,8 @@ from pipeline.preprocess_counts import hash_pairs
 from pipeline.preprocess_parts import Parts
 from pipeline.preprocess_shard import SIDES
 from pipeline.preprocess_write import WordCounts
+
+SAME = "gold_in_corpus.npy"
 
 
 @dataclass(frozen=True)
@@ -62,25 +65,58 @@ class Gold:
         )
         return cls((source.process(texts[0]), target.process(texts[1])), (source, target))
 
-    def count(self, words: Sequence[WordCounts], *, in_corpus: bool) -> None:
-        """Add the words to those of the corpus, with their counts or with 0."""
+    def count(self, words: Sequence[WordCounts], counted: np.ndarray) -> None:
+        """Add the words to those of the corpus, with their counts in the pairs ``counted``, bool (len,)."""
         for batch, processor, known in zip(self.batches, self.processors, words, strict=True):
-            counts = np.bincount(batch.words, minlength=len(processor.words))
-            present = np.flatnonzero(counts)
-            known.add([processor.words[word] for word in present.tolist()], counts[present] * int(in_corpus))
+            size = len(processor.words)
+            present = np.flatnonzero(np.bincount(batch.words, minlength=size))
+            tokens = batch.words[np.repeat(counted, np.diff(batch.offsets))]
+            counts = np.bincount(tokens, minlength=size)
+            known.add([processor.words[word] for word in present.tolist()], counts[present])
 
-    def overlap(self, hashes: np.ndarray) -> int:
-        """Return how many pairs have one of the hashes, those of the corpus (uint64)."""
+    def places(self, hashes: np.ndarray) -> np.ndarray:
+        """Return where each pair stands in the corpus.
+
+        Parameters
+        ----------
+        hashes : ndarray of uint64
+            Those of the corpus (:func:`~pipeline.preprocess_counts.hash_pairs`).
+
+        Returns
+        -------
+        ndarray of int64, shape (len,)
+            The index of the first equal hash; -1 without one and where a side is empty.
+        """
         source, target = (np.stack([batch.offsets[:-1], batch.offsets[1:]], axis=1) for batch in self.batches)
         parts = Parts(np.arange(len(self)), (source, target))
         own = hash_pairs(
             [processor.words for processor in self.processors], [batch.words for batch in self.batches], parts
         )
         filled = np.minimum(*parts.sizes()) > 0
-        return int(np.isin(own[filled], hashes).sum())
+        order = np.argsort(hashes, kind="stable")
+        found = np.searchsorted(hashes, own, sorter=order)
+        there = filled & (found < len(hashes))
+        there[there] = hashes[order[found[there]]] == own[there]
+        places = np.full(len(own), -1, dtype=np.int64)
+        places[there] = order[found[there]]
+        return places
 
-    def write(self, folder: Path, vocabularies: Sequence[Vocabulary]) -> None:
-        """Write ``gold/`` and the gold text."""
+    def write(self, folder: Path, vocabularies: Sequence[Vocabulary], places: np.ndarray) -> None:
+        """Write ``gold/``, the gold text, and ``gold_in_corpus.npy`` beside the corpus itself.
+
+        Parameters
+        ----------
+        folder : Path
+            That of the stage.
+        vocabularies : two of Vocabulary
+        places : ndarray of int64, shape (len,)
+            From :meth:`places`, given the hashes of the parts that statistics use. Written are indices of
+            parts: which one has the same words as the gold pair, -1 for none.
+        """
+        used = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+        same = np.full(len(places), -1, dtype=np.int64)
+        same[places >= 0] = used[places[places >= 0]]
+        save_array(folder / SAME, same)
         sides = []
         for side, batch, processor, vocabulary in zip(
             SIDES, self.batches, self.processors, vocabularies, strict=True

@@ -13,10 +13,12 @@ from threading import Lock
 import numpy as np
 
 from align import sampler
+from align.arrays import load_array
 from align.corpus import Corpus
 from align.features.edges import edge_offsets
 from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
+from pipeline.preprocess_gold import SAME
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
 
@@ -111,14 +113,20 @@ def _fitting(context: StageContext, corpus: Corpus, lexicon: Lexicon, used: np.n
 
 
 def _save(context: StageContext, found: Posteriors) -> None:
-    """Write the posteriors of the corpus and those of the gold text, sampled or not."""
+    """Write the posteriors of the corpus and those of the gold text, sampled or not.
+
+    A gold pair that is in the corpus has those of its part there.
+    """
     folder = context.inputs["preprocess"]
     size = len(Corpus.load(folder / "corpus"))
     found.block(0, size).save(context.folder / POSTERIORS / "corpus")
     if not (folder / "gold").is_dir():
         return
-    gold = found.block(size, len(found))
-    if not len(gold):
-        none = np.zeros(0, dtype=np.int64)
-        gold = gold.placed(none, len(Corpus.load(folder / "gold")))
+    same = load_array(folder / SAME)
+    rows = np.where(same < 0, np.arange(len(same)) + size, same)
+    if len(found) == size:  # the gold text did not join
+        rows = same[same >= 0]
+        gold = found.take(rows).placed(np.flatnonzero(same >= 0), len(same))
+    else:
+        gold = found.take(rows)
     gold.save(context.folder / POSTERIORS / "gold")

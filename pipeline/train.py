@@ -17,13 +17,22 @@ from align.features import EXTRA_GROUPS, GROUPS, Edges, Resources, extra_names
 from align.labels import Labels
 from align.model import Model
 from align.problem import MatchingProblem
-from align.solvers import SOLVERS, Fit, Progress, Row
+from align.shipped import DEFAULT
+from align.solvers import SOLVERS, Fit, Progress
+from pipeline import label
 from pipeline.config import Config
-from pipeline.featurize import load_edges, load_resources
+from pipeline.featurize import load_edges
 from pipeline.plots import training_curve
 from pipeline.stage import StageContext
+from pipeline.train_model import (
+    resources_of,
+    take_weights,
+    text_of,
+    weights_files,
+    write_model,
+    write_training,
+)
 
-LABELS = ("silver", "gold", "both", "none")
 CHECKPOINT = "checkpoint.npz"
 # Labels in which fewer pairs have a link are taken for a mistake, not for data.
 _LEAST_USABLE = 0.05
@@ -37,6 +46,7 @@ def run(
     context: StageContext,
     *,
     labels: str | None = None,
+    weights: str = DEFAULT,
     solver: str = "bcfw",
     cost_fn: float = 3.0,
     cost_fp: float = 1.0,
@@ -52,8 +62,11 @@ def run(
     ----------
     labels : str, optional
         What to learn from: silver (links found by statistics), gold (the training part of the links made by
-        hand), both, or none (no training: the shipped default weights). Default: gold where gold.train > 0,
-        else none once default weights are shipped, else silver.
+        hand), both, or none (no training: the given weights are used as they are). Default: gold where
+        gold.train > 0, else none where default weights are shipped, else silver.
+    weights : str
+        The weights that are used where the labels are none: the name of shipped ones, or a folder, relative
+        to the configuration, of weights or of a model, whose weights alone are taken.
     solver : str
         The method: bcfw.
     cost_fn : float
@@ -69,7 +82,8 @@ def run(
     time_limit : float, optional
         Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
     fertility : int
-        Links that a word may have, >= 1: each after its first at a cost that is learnt.
+        Links that a word may have, >= 1: each after its first at a cost that is learnt. Given weights have
+        theirs.
 
     Raises
     ------
@@ -78,7 +92,10 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    _check_options(labels, solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility)
+    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility)
+    if label.wanted_labels(labels, context.option("gold.train")) == "none":
+        take_weights(context)
+        return
     edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
@@ -111,13 +128,8 @@ def run(
         "oracle_calls": fit.oracle_calls,
     }
     _save_model(context, edges, known, usable, fit.weights, fertility, options, facts)
-    training = {**options, **facts, "seconds": fit.seconds}
-    (context.folder / "training.json").write_text(
-        json.dumps(training, indent=1) + "\n", encoding="utf-8", newline="\n"
-    )
-    _write_history(fit.history, context.folder / "history.csv")
+    write_training(context, {**options, **facts, "seconds": fit.seconds}, fit.history)
     training_curve(fit.history, tolerance, context.folder / "curve.png")
-    context.note("training", training)
     context.say(
         f"{solver} {fit.status} after {fit.passes} passes, {fit.oracle_calls} oracle calls, "
         f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
@@ -127,11 +139,25 @@ def run(
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    _check_options(**config.values["train"])
+    options = dict(config.values["train"])
+    del options["labels"], options["weights"]  # the stage label refuses wrong ones
+    _check_options(**options)
+    local_files(config)
+
+
+def local_files(config: Config) -> list[Path]:
+    """Return the files of the weights that the stage reads, none where it learns its own.
+
+    Raises
+    ------
+    InputError
+        If there are no such weights.
+    """
+    wanted = label.wanted_labels(config.option("train.labels"), config.option("gold.train"))
+    return weights_files(config) if wanted == "none" else []
 
 
 def _check_options(
-    labels: str | None,
     solver: str,
     cost_fn: float,
     cost_fp: float,
@@ -141,13 +167,6 @@ def _check_options(
     time_limit: float | None,
     fertility: int,
 ) -> None:
-    if labels is not None and labels not in LABELS:
-        raise InputError(f"train.labels: {labels!r} is no kind of labels; give one of {', '.join(LABELS)}")
-    if labels == "none":
-        raise InputError(
-            "train.labels: none needs the shipped default weights, models/default, and there are none yet; "
-            "give silver, gold or both"
-        )
     if solver not in SOLVERS:
         raise InputError(f"train.solver: {solver!r} is no solver; give one of {', '.join(SOLVERS)}")
     for name, value, fits, wanted in (
@@ -276,8 +295,7 @@ def _save_model(
     options: dict[str, Any],
     facts: dict[str, Any],
 ) -> None:
-    preprocess, embed, lexicon = (context.inputs[name] for name in ("preprocess", "embed", "lexicon"))
-    resources = load_resources(preprocess, embed, lexicon)
+    resources = resources_of(context)
     # A confidence needs no more pairs than these, evenly spread.
     count = min(len(usable), _CALIBRATION_PAIRS)
     chosen = usable[np.arange(count) * len(usable) // count]
@@ -287,14 +305,14 @@ def _save_model(
         names=edges.names + extra,
         groups=_groups(edges.names, resources),
         resources=resources,
-        text=json.loads((preprocess / "text.json").read_text(encoding="utf-8")),
+        text=text_of(context),
         calibration=calibrate(edges.take(chosen), labels.take(chosen), weights, most=fertility),
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
         fertility=fertility,
         extra_groups=_groups_of_words(extra, resources),
     )
-    model.save(context.folder, vocabularies_from=preprocess, lexicon_from=lexicon, vectors_from=embed)
+    write_model(context, model)
 
 
 def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
@@ -306,11 +324,3 @@ def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
 def _groups_of_words(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
     """Return the groups that the features of words belong to."""
     return tuple(name for name in EXTRA_GROUPS if set(names).intersection(extra_names((name,), resources)))
-
-
-def _write_history(history: tuple[Row, ...], path: Path) -> None:
-    """Write one line a pass; what was not measured is empty."""
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        out.write(",".join(Row._fields) + "\n")
-        for row in history:
-            out.write(",".join("" if math.isnan(value) else repr(value) for value in row) + "\n")

@@ -1,8 +1,14 @@
 """pyproject.toml and environment.yml list the same packages; versions and licence are stated once."""
 
 import re
+import shutil
+import subprocess
+import sys
 import tomllib
+import zipfile
 from pathlib import Path
+
+import pytest
 
 import align
 
@@ -61,3 +67,19 @@ def test_one_version():
 def test_licence():
     assert project()["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_the_shipped_weights(tmp_path):
+    """Built from a copy: building leaves folders behind."""
+    copy = tmp_path / "project"
+    kept = shutil.ignore_patterns(".*", "work", "tests", "__pycache__", "*.egg-info", "build")
+    shutil.copytree(ROOT, copy, ignore=kept)
+    command = [sys.executable, "-c", "import setuptools.build_meta as b; print(b.build_wheel('.'))"]
+    built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
+    assert built.returncode == 0, built.stderr
+    with zipfile.ZipFile(next(copy.glob("*.whl"))) as wheel:
+        names = wheel.namelist()
+        for path in sorted((ROOT / "models" / "default").iterdir()):
+            assert wheel.read(f"align/models/default/{path.name}") == path.read_bytes()
+    assert not [name for name in names if name.startswith(("models/", "tests/", "benchmarks/"))]

@@ -7,19 +7,23 @@ from __future__ import annotations
 
 import argparse
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from align.cli.terminal import say
 from align.model import Model
-from align.model_reading import read_description
-from align.shipped import find_model, shipped_models
+from align.model_reading import read_description, read_weights_description
+from align.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
+from align.weights import Weights
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what can be asked."""
     questions = parser.add_subparsers(dest="question", required=True, metavar="{list,info}")
-    questions.add_parser("list", help="name, languages, size and path of each shipped model")
+    questions.add_parser(
+        "list", help="name, languages, size and path of each shipped model, and of weights alone"
+    )
     info = questions.add_parser("info", help="what a model was trained on and holds")
     info.add_argument("name", metavar="NAME")
     info.add_argument("--json", action="store_true", help="print it as JSON")
@@ -27,7 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Answer."""
-    return _list() if args.question == "list" else _info(find_model(args.name), as_json=args.json)
+    if args.question == "list":
+        return _list()
+    path = find_weights(args.name)
+    if (path / MODEL).is_file():
+        return _info(path, as_json=args.json)
+    return _weights_info(path, as_json=args.json)
 
 
 def _list() -> int:
@@ -38,6 +47,24 @@ def _list() -> int:
         described = read_description(path)
         languages = "-".join(described["text"][side]["language"] for side in ("source", "target"))
         print(f"{path.name}\t{languages}\t{_megabytes(path)}\t{path}")
+    for path in shipped_weights():
+        print(f"{path.name}\tweights alone\t{_megabytes(path)}\t{path}")
+    return 0
+
+
+def _weights_info(path: Path, *, as_json: bool) -> int:
+    given = Weights.load(path)
+    if as_json:
+        described = read_weights_description(path / WEIGHTS)
+        print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))
+        return 0
+    _print_rows(
+        [
+            ("weights", path),
+            ("use", "the stage train takes them where there is no gold to learn from (train.labels = none)"),
+            *_learnt(given.names, given.groups, given.calibration, given.options, given.provenance),
+        ]
+    )
     return 0
 
 
@@ -56,18 +83,32 @@ def _info(path: Path, *, as_json: bool) -> int:
     rows += [
         ("word pairs", "none" if sizes["cells"] is None else sizes["cells"]),
         ("vectors", f"{sizes['dimensions']} dimensions" if sizes["dimensions"] else "none"),
-        ("features", f"{len(model.names)} of the groups {', '.join(model.groups)}"),
-        (
-            "calibration",
-            f"confidence = logistic({model.calibration[0]:.3f} score {model.calibration[1]:+.3f})",
-        ),
-        *((f"option {key}", _plain(value)) for key, value in model.options.items()),
-        *(("provenance " + key, _plain(value)) for key, value in model.provenance.items()),
+        *_learnt(model.names, model.groups, model.calibration, model.options, model.provenance),
     ]
+    _print_rows(rows)
+    return 0
+
+
+def _learnt(
+    names: Sequence[str],
+    groups: Sequence[str],
+    calibration: tuple[float, float],
+    options: Mapping[str, Any],
+    provenance: Mapping[str, Any],
+) -> list[tuple[str, Any]]:
+    """Return rows that tell what was learnt, and from what."""
+    return [
+        ("features", f"{len(names)} of the groups {', '.join(groups)}"),
+        ("calibration", f"confidence = logistic({calibration[0]:.3f} score {calibration[1]:+.3f})"),
+        *((f"option {key}", _plain(value)) for key, value in options.items()),
+        *(("provenance " + key, _plain(value)) for key, value in provenance.items()),
+    ]
+
+
+def _print_rows(rows: Sequence[tuple[str, Any]]) -> None:
     width = max(len(name) for name, _ in rows)
     for name, value in rows:
         print(f"{name:<{width}}  {value}")
-    return 0
 
 
 def _plain(value: Any) -> str:

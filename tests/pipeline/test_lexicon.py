@@ -46,6 +46,7 @@ def preprocess(tmp_path):
     bitext(0, 60).save(folder / "corpus")
     bitext(1, 5).save(folder / "gold")
     np.save(folder / "in_statistics.npy", np.arange(60) % 6 > 0)
+    np.save(folder / "gold_in_corpus.npy", np.full(5, -1))
     return folder
 
 
@@ -160,6 +161,20 @@ class TestSampling:
         lexicon.run(context, chains=1)
         gold = Posteriors.load(context.folder / "posteriors" / "gold")
         assert gold.sampled.tolist() == [False] * 5
+
+    @pytest.mark.parametrize("in_corpus", [True, False])
+    def test_a_gold_pair_that_is_in_the_corpus_is_sampled_once(self, context, preprocess, in_corpus):
+        context.config.values["gold"]["in_corpus"] = in_corpus
+        text = Corpus.load(preprocess / "corpus")
+        text.take(np.array([7, 1, 8, 2, 9])).save(preprocess / "gold")
+        np.save(preprocess / "gold_in_corpus.npy", [7, 1, 8, 2, 9])
+        lexicon.run(context, chains=1)
+        corpus = Posteriors.load(context.folder / "posteriors" / "corpus")
+        gold = Posteriors.load(context.folder / "posteriors" / "gold")
+        assert context.notes["pairs_sampled"] == 50
+        same = corpus.take(np.array([7, 1, 8, 2, 9]))
+        for field in fields(Posteriors):
+            assert np.array_equal(getattr(gold, field.name), getattr(same, field.name)), field.name
 
     def test_none(self, context):
         lexicon.run(context, chains=0)

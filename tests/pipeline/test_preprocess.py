@@ -351,7 +351,7 @@ GOLD = (["a new word", "", "one two"], ["un mot  nouveau", "rien", "un deux"])
 
 
 def test_gold_text_is_used_as_it_is_and_joins_the_counts(run):
-    result = run(["one two"], ["un deux"], gold=GOLD)
+    result = run(["two one"], ["un deux"], gold=GOLD)
     gold = Corpus.load(result.folder / "gold")
     assert [result.analysis(row, 0, gold) for row in range(3)] == [["a", "new", "word"], [], ["one", "two"]]
     assert result.analysis(0, 1, gold) == ["un", "mot", "nouveau"]
@@ -369,13 +369,17 @@ def test_gold_text_outside_the_corpus_is_in_the_vocabulary_alone(run):
     assert counts == {"deux": 1, "un": 1, "mot": 0, "nouveau": 0, "rien": 0}
 
 
-def test_gold_pairs_in_the_corpus_are_counted_and_said(run):
-    result = run(["One  two", "x"], ["Un deux", "y"], gold=GOLD)
+def test_gold_pairs_in_the_corpus_are_counted_once_and_said(run):
+    result = run(["x", "", "One  two", "one two"], ["y", "z", "Un deux", "un deux"], gold=GOLD)
     assert result.summary["gold_pairs_in_corpus"] == 1
     assert result.said.warnings == [
-        "preprocess: 1 of 3 gold pairs are in the corpus too: they are no unseen text, "
-        "and are counted twice (gold.in_corpus=false mends that)"
+        "preprocess: 1 of 3 gold pairs are in the corpus too: they are no unseen text "
+        "(their words are counted once)"
     ]
+    # parts: "x", the first of the two equal ones, the other
+    assert np.load(result.folder / "gold_in_corpus.npy").tolist() == [-1, -1, 1]
+    counts = dict(zip(result.words[1].words, result.words[1].counts.tolist(), strict=True))
+    assert counts == {"un": 3, "deux": 2, "mot": 1, "nouveau": 1, "rien": 1, "y": 1}
     assert run(["two one"], ["deux un"], gold=GOLD).said.warnings == []
 
 

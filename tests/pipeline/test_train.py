@@ -19,6 +19,7 @@ from align.matching import solve
 from align.model import Model
 from align.solvers import Fit, Row, bcfw
 from align.vocabulary import Vocabulary
+from align.weights import Weights
 from pipeline import train
 from pipeline.config import Config
 from pipeline.engine import Serial
@@ -80,7 +81,7 @@ def stages(_made, tmp_path):
     return tmp_path / "stages"
 
 
-def context_of(stages, folder, *, seed=0):
+def context_of(stages, folder, *, seed=0, weights="default"):
     folder.mkdir(exist_ok=True)
     return StageContext(
         folder=folder,
@@ -92,8 +93,12 @@ def context_of(stages, folder, *, seed=0):
         workdir=folder,
         engine=Serial(),
         reporter=Reporter("tiny"),
-        stage=Stage("train", train.run, uses=("corpus.name",)),
-        config=Config(Path("tiny.toml"), {"corpus": {"name": "tiny"}}, frozenset()),
+        stage=Stage("train", train.run, uses=("corpus.name", "gold.train")),
+        config=Config(
+            Path("tiny.toml"),
+            {"corpus": {"name": "tiny"}, "gold": {"train": 60}, "train": {"weights": weights}},
+            frozenset(),
+        ),
     )
 
 
@@ -213,7 +218,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, mon
 
 def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages, tmp_path, monkeypatch):
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
-    for name in ("training_curve", "_write_history", "calibrate"):
+    for name in ("training_curve", "write_training", "calibrate"):
 
         def kill(*arguments, **options):
             raise Killed
@@ -268,7 +273,6 @@ def test_a_long_run_says_where_it_stands(stages, tmp_path, monkeypatch, capsys):
     ("options", "message"),
     [
         ({"labels": "golden"}, "train.labels: 'golden' is no kind of labels; give one of silver, gold"),
-        ({"labels": "none"}, "train.labels: none needs the shipped default weights, .*; give silver"),
         ({"solver": "svm"}, "train.solver: 'svm' is no solver; give one of bcfw"),
         ({"cost_fn": -1.0}, r"train.cost_fn: -1\.0 is out of range; give a number of 0 or more"),
         ({"cost_fp": math.nan}, "train.cost_fp: nan is out of range; give a number of 0 or more"),
@@ -282,6 +286,64 @@ def test_a_long_run_says_where_it_stands(stages, tmp_path, monkeypatch, capsys):
 def test_wrong_options_are_told_before_any_work(tmp_path, options, message):
     with pytest.raises(InputError, match=message):
         train.run(context_of(tmp_path / "nothing is read", tmp_path / "out"), **options)
+
+
+class TestGivenWeights:
+    def given(self, stages, folder):
+        """Train a model in ``folder``, to take its weights."""
+        train.run(context_of(stages, folder))
+        return Model.load(folder)
+
+    def test_a_model_lends_its_weights(self, stages, tmp_path, capsys):
+        known = self.given(stages, tmp_path / "known")
+        context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "known"))
+        train.run(context, labels="none")
+        model = Model.load(tmp_path / "out")
+        assert model.names == known.names
+        assert model.weights.tolist() == known.weights.tolist()
+        assert model.calibration == known.calibration
+        assert model.provenance["weights_from"] == known.provenance
+        training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+        assert training["status"] == "weights given"
+        assert training["solver"] is None
+        assert "no training: the weights of" in capsys.readouterr().err
+
+    def test_weights_alone_are_enough(self, stages, tmp_path):
+        known = self.given(stages, tmp_path / "known")
+        (tmp_path / "configs").mkdir()
+        Weights(known.names, known.weights, known.groups, (2.0, -1.0), {"lam": 1}, {"by": "hand"}).save(
+            tmp_path / "configs" / "mine"
+        )
+        # relative to the configuration file
+        context = context_of(stages, tmp_path / "out", weights="mine")
+        context = replace(context, config=replace(context.config, path=tmp_path / "configs" / "c.toml"))
+        train.run(context, labels="none")
+        model = Model.load(tmp_path / "out")
+        assert model.weights.tolist() == known.weights.tolist()
+        assert (model.calibration, model.options["lam"]) == ((2.0, -1.0), 1)
+
+    def test_weights_of_other_features_are_refused(self, stages, tmp_path):
+        known = self.given(stages, tmp_path / "known")
+        names = ("bias", "warmth", *known.names[2:])
+        Weights(names, known.weights, known.groups, (1.0, 0.0), {}, {}).save(tmp_path / "mine")
+        context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
+        with pytest.raises(InputError, match=r"mine: its features are not those .*warmth.*; get the weights"):
+            train.run(context, labels="none")
+
+    def test_weights_that_are_not_there_are_told(self, stages, tmp_path):
+        context = context_of(stages, tmp_path / "out", weights="nowhere")
+        with pytest.raises(InputError, match=r"train\.weights: nowhere: no such weights; give a folder"):
+            train.run(context, labels="none")
+
+    def test_only_without_labels_are_they_an_input(self, tmp_path):
+        Weights(("bias",), np.zeros(1), (), (1.0, 0.0), {}, {}).save(tmp_path / "mine")
+        values = {"gold": {"train": 0}, "train": {"labels": "none", "weights": str(tmp_path / "mine")}}
+        config = Config(Path("tiny.toml"), values, frozenset())
+        assert train.local_files(config) == [
+            tmp_path / "mine" / name for name in ("weights.json", "weights.tsv")
+        ]
+        values["train"]["labels"] = "silver"
+        assert train.local_files(config) == []
 
 
 def test_a_time_limit_is_no_error(stages, tmp_path):

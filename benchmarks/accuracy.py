@@ -1,0 +1,239 @@
+"""Alignment error rate and cost on the English-French Hansards, beside eflomal on the same tokens.
+
+The text is the first N pairs of a bitext and the text of the gold pairs; nothing else is known of the
+languages but the contractions of the profile ``expand``. For each N it measures the configurations of
+:data:`CONFIGURATIONS`, what the sampler finds without any weights, and eflomal, symmetrised in all ways.
+"""
+
+from __future__ import annotations
+
+import argparse
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from align.corpus import Corpus
+from align.errors import InputError
+from align.links import format_pharaoh
+from align.posteriors import load_if_there
+from benchmarks import eflomal, hansards
+from benchmarks.command import add_common_arguments, finish, tool_of
+from benchmarks.figures import (
+    best,
+    compare,
+    difference_of,
+    facts,
+    facts_text,
+    figures_of,
+    markdown,
+    publish,
+    read_lines,
+    score,
+    usage_of,
+    write_lines,
+)
+from benchmarks.gold import links_file, sampled_links
+from benchmarks.hansards import TRAIN
+from benchmarks.process import Usage
+from benchmarks.runs import Kernels, Pipeline
+
+
+@dataclass(frozen=True)
+class Configuration:
+    """A way to use Liaison: its row's name, the options that differ, and the gold pairs that it has seen."""
+
+    name: str
+    options: dict[str, dict[str, Any]]
+    seen: int
+
+
+CONFIGURATIONS = (
+    Configuration("gold-100", {"gold": {"train": TRAIN}, "train": {"labels": "gold"}}, TRAIN),
+    Configuration("no-gold", {"gold": {"train": 0}, "train": {"labels": "silver"}}, 0),
+)
+
+# Timed one after the other; what configurations have in common is made and timed once.
+SHARED_STAGES = {"preprocess": "download,preprocess", "embed": "embed", "lexicon": "lexicon"}
+OWN_STAGES = {"train": "label,featurize,train", "align": "align"}
+
+# The kernels are compiled before the clock runs, on so many pairs.
+WARM_UP = 300
+
+NOTES = f"""\
+CPU seconds are user and system time of all processes. Those of Liaison are the sum of its stages, each a
+process of its own with its start of 1 to 2 seconds: preprocess, embed, lexicon, train (label, featurize,
+train), align (all pairs). Kernels were compiled before, on {WARM_UP} pairs; a stage that compiled one all the
+same was run again. Those of eflomal are both directions, each a process of one thread, its defaults; what
+the preprocessing took that it shares is not counted. Peak memory is that of the largest process. Intervals
+are bootstrap percentiles over sentence pairs; differences are paired. The best of eflomal is chosen on the
+very pairs it is measured on, which flatters it.
+"""
+
+
+@dataclass
+class Row:
+    """One line of the table: a file of links of all gold pairs, and what finding the links took."""
+
+    name: str
+    links: Path
+    seen: int = 0
+    usage: Usage | None = None
+    stages: dict[str, Usage] = field(default_factory=dict)
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
+    hansards.add_arguments(parser)
+    parser.add_argument(
+        "--sizes", default="2000,20000,200000", help="numbers of pairs (default: %(default)s)"
+    )
+    add_common_arguments(parser, "accuracy", with_eflomal=True)
+    finish(run, parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure every size and write the results."""
+    sizes = sizes_of(args.sizes)
+    args.out.mkdir(parents=True, exist_ok=True)
+    tool = tool_of(args)
+    kernels = Kernels(args.out / "kernels")
+    bench = Bench(args, kernels, tool)
+    bench.warm_up()
+    told = facts(args.seed, **({"eflomal": tool.version} if tool else {}))
+    texts, values = [], []
+    for size in sizes:
+        rows = bench.rows(size)
+        part, figures = bench.report(size, rows)
+        texts.append(part)
+        values.append(figures)
+        # After every size: the last may take an hour.
+        publish(args.out, "accuracy", page(told, texts), {**told, "sizes": values})
+    print(page(told, texts), end="")
+
+
+def sizes_of(text: str) -> list[int]:
+    """Return the sizes of a comma list.
+
+    Raises
+    ------
+    InputError
+        If one is no whole number above 0.
+    """
+    pieces = [piece.strip() for piece in text.split(",")]
+    if not all(piece.isascii() and piece.isdigit() and int(piece) for piece in pieces):
+        raise InputError(
+            f"--sizes {text}: not whole numbers above 0 between commas; give for example 2000,20000"
+        )
+    return [int(piece) for piece in pieces]
+
+
+def page(told: dict[str, Any], texts: list[str]) -> str:
+    """Return the whole report."""
+    return "\n".join(["# Alignment error rate and cost\n", facts_text(told) + "\n", NOTES, *texts])
+
+
+class Bench:
+    """All that the rows of one run have in common."""
+
+    def __init__(self, args: argparse.Namespace, kernels: Kernels, tool: eflomal.Tool | None) -> None:
+        self._args, self._kernels, self._tool = args, kernels, tool
+        self._links = links_file(args.gold)
+        self._out: Path = args.out
+
+    def warm_up(self) -> None:
+        """Compile the kernels on a small part of the text."""
+        for configuration in CONFIGURATIONS:
+            self._pipeline("warm-up", WARM_UP, configuration).run("align,evaluate")
+
+    def rows(self, size: int) -> list[Row]:
+        """Measure all rows of one size."""
+        folder = self._out / str(size)
+        folder.mkdir(exist_ok=True)
+        rows: list[Row] = []
+        shared: dict[str, Usage] = {}
+        for configuration in CONFIGURATIONS:
+            pipeline = self._pipeline(str(size), size, configuration)
+            if not shared:
+                pipeline.run("preprocess")
+                self._check_size(pipeline, size)
+                shared = {name: pipeline.timed(stages) for name, stages in SHARED_STAGES.items()}
+            own = {name: pipeline.timed(stages) for name, stages in OWN_STAGES.items()}
+            pipeline.run("evaluate")
+            links = folder / f"{configuration.name}.txt"
+            shutil.copyfile(pipeline.folder("evaluate") / "gold.links.txt", links)
+            stages = {**shared, **own}
+            usage = sum(stages.values(), Usage())
+            rows.append(Row(f"Liaison {configuration.name}", links, configuration.seen, usage, stages))
+        rows += self._sampled(pipeline, folder, shared)
+        if self._tool is not None:
+            preprocess = pipeline.folder("preprocess")
+            usage = eflomal.align(self._tool, preprocess, ("corpus", "gold"), folder / "eflomal")
+            files = eflomal.symmetrised(preprocess, folder / "eflomal")
+            rows += [Row(f"eflomal {method}", links, 0, usage) for method, links in files.items()]
+        return rows
+
+    def report(self, size: int, rows: list[Row]) -> tuple[str, dict[str, Any]]:
+        """Return the tables of one size and all their figures."""
+        peers = [row for row in rows if row.name.startswith("eflomal")]
+        tables, values = [], []
+        for start in (TRAIN, 0):
+            there = [row for row in rows if row.seen <= start]
+            reports = [score(self._links, row.links, start, self._out / str(size)) for row in there]
+            peer_reports = [report for row, report in zip(there, reports, strict=True) if row in peers]
+            winner = peers[best(peer_reports)] if peers else None
+            lines = []
+            for row, report in zip(there, reports, strict=True):
+                line = {"": row.name, **figures_of(report), **(usage_of(row.usage) if row.usage else {})}
+                value = {"name": row.name, "start": start, **report, "usage": row.usage, "stages": row.stages}
+                if row is winner:
+                    line[""] += " (best of eflomal on these pairs)"
+                elif winner is not None and row not in peers:
+                    found = compare(self._links, row.links, winner.links, start)
+                    line["AER - best of eflomal (95 %)"] = difference_of(found)
+                    value["against"] = {"name": winner.name, **vars(found)}
+                lines.append(line)
+                values.append(value)
+            title = f"gold pairs from {start + 1} on" if start else "all gold pairs"
+            tables.append(f"### {size} pairs, {title}\n\n{markdown(lines)}")
+        tables.append(f"### {size} pairs, stages\n\n{markdown(stage_lines(rows))}")
+        return "\n".join(tables), {"size": size, "rows": values}
+
+    def _pipeline(self, name: str, size: int, configuration: Configuration) -> Pipeline:
+        settings = hansards.merged(hansards.settings(self._args, name, size), configuration.options)
+        return Pipeline(
+            self._out / "configs" / f"{name}-{configuration.name}.toml",
+            settings,
+            workdir=self._args.workdir,
+            kernels=self._kernels,
+            jobs=self._args.jobs,
+            seed=self._args.seed,
+        )
+
+    def _check_size(self, pipeline: Pipeline, size: int) -> None:
+        there = len(read_lines(pipeline.folder("preprocess") / "source.txt"))
+        if there < size:
+            raise InputError(f"--sizes {size}: the text has only {there} pairs; give less")
+
+    def _sampled(self, pipeline: Pipeline, folder: Path, shared: dict[str, Usage]) -> list[Row]:
+        """Return the row of the sampler alone: no vectors, no weights; none where nothing was sampled."""
+        posteriors = load_if_there(pipeline.folder("lexicon") / "posteriors" / "gold")
+        if posteriors is None:
+            return []
+        found = sampled_links(posteriors, Corpus.load(pipeline.folder("preprocess") / "gold"))
+        links = folder / "sampler.txt"
+        write_lines(links, map(format_pharaoh, found))
+        usage = shared["preprocess"] + shared["lexicon"]
+        return [Row("Liaison's sampler alone", links, 0, usage)]
+
+
+def stage_lines(rows: list[Row]) -> list[dict[str, str]]:
+    """Return the table of what each stage of Liaison took."""
+    return [
+        {"": row.name, "stage": name, **usage_of(usage)} for row in rows for name, usage in row.stages.items()
+    ]
+
+
+if __name__ == "__main__":
+    main()

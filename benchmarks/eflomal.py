@@ -1,0 +1,150 @@
+"""eflomal as a program to compare with: run on the very tokens of the pipeline, both directions.
+
+It is a tool in an environment of its own and never imported (its licence is another one); its defaults are
+used, one thread and one process a direction.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from align.arrays import load_array
+from align.corpus import Corpus, Sentences
+from align.errors import InputError
+from align.links import Link, format_pharaoh, read_file
+from align.symmetrize import METHODS
+from align.vocabulary import Vocabulary
+from benchmarks.figures import read_lines, write_lines
+from benchmarks.process import Usage, call, environment, measure
+
+SIDES = ("source", "target")
+_VERSION = "from importlib.metadata import version; print(version('eflomal'))"
+
+
+@dataclass(frozen=True)
+class Tool:
+    """The program ``eflomal-align``, and its version."""
+
+    program: Path
+    version: str
+
+
+def find(python: Path, log: Path) -> Tool:
+    """Return the program that belongs to an interpreter.
+
+    Raises
+    ------
+    InputError
+        If there is none.
+    """
+    program = python.absolute().parent / "eflomal-align"
+    if not program.is_file():
+        raise InputError(
+            f"--eflomal {python}: no eflomal-align beside it; python -m venv ENV && ENV/bin/pip install "
+            "eflomal, then give ENV/bin/python"
+        )
+    return Tool(program, call([python.absolute(), "-c", _VERSION], log, environment(threads=1)).strip())
+
+
+def corpus_of(preprocess: Path, kinds: Sequence[str]) -> Corpus:
+    """Return what statistics are made of: the text of the kinds ``corpus`` and ``gold``, in this order."""
+    parts = []
+    for kind in kinds:
+        part = Corpus.load(preprocess / kind)
+        if kind == "corpus":
+            part = part.take(np.flatnonzero(load_array(preprocess / "in_statistics.npy")))
+        parts.append(part)
+    return Corpus.join(parts)
+
+
+def lines_of(sentences: Sentences, words: Sequence[str]) -> list[str]:
+    """Return sentences of ids as text, one space between the words."""
+    return [
+        " ".join(words[word] for word in sentences.ids[start:stop].tolist())
+        for start, stop in zip(sentences.offsets[:-1].tolist(), sentences.offsets[1:].tolist(), strict=True)
+    ]
+
+
+def to_surface(links: Sequence[Link], source: Sequence[int], target: Sequence[int]) -> list[Link]:
+    """Return links between analysis tokens as links between the surface tokens they came from.
+
+    Parameters
+    ----------
+    links : sequence of Link
+        Of one pair.
+    source, target : sequence of int
+        The surface token of each analysis token.
+    """
+    cells = {(int(source[link.source]), int(target[link.target])) for link in links}
+    return [Link(*cell) for cell in sorted(cells)]
+
+
+def align(tool: Tool, preprocess: Path, kinds: Sequence[str], folder: Path) -> Usage:
+    """Align the text of the stage preprocess in both directions; leave ``forward.txt``, ``reverse.txt``.
+
+    Parameters
+    ----------
+    tool : Tool
+    preprocess : Path
+        The stage's folder.
+    kinds : sequence of str
+        As in :func:`corpus_of`; the gold text has to be the last.
+    folder : Path
+        Where to; made if missing.
+
+    Returns
+    -------
+    Usage
+        Of both directions together.
+    """
+    folder.mkdir(parents=True, exist_ok=True)
+    corpus = corpus_of(preprocess, kinds)
+    for side, sentences in zip(SIDES, (corpus.source, corpus.target), strict=True):
+        words = Vocabulary.load(preprocess / f"{side}.vocabulary.tsv").words
+        write_lines(folder / f"{side}.txt", lines_of(sentences, words))
+    text = ["-s", folder / "source.txt", "-t", folder / "target.txt", "--overwrite"]
+    used = Usage()
+    for option, name in (("-f", "forward"), ("-r", "reverse")):
+        command = [tool.program, *text, option, folder / f"{name}.txt"]
+        used += measure(command, folder / f"{name}.log", environment(threads=1))[0]
+    return used
+
+
+def symmetrised(preprocess: Path, folder: Path) -> dict[str, Path]:
+    """Put both directions of the gold text together in every way; return the files of links by method.
+
+    The links of the files are those between surface tokens, which the gold links are of.
+    """
+    gold = Corpus.load(preprocess / "gold")
+    for name in ("forward", "reverse"):
+        lines = read_lines(folder / f"{name}.txt")
+        write_lines(folder / f"{name}.gold.txt", [line.strip() for line in lines[-len(gold) :]])
+    files = {}
+    for method in METHODS:
+        combined = folder / f"{method}.analysis.txt"
+        command = [
+            *(sys.executable, "-m", "align", "combine", "--method", method, "--base", "0"),
+            *("--forward", folder / "forward.gold.txt", "--reverse", folder / "reverse.gold.txt"),
+            *("--output", combined),
+        ]
+        call(command, folder / "combine.log", environment(threads=1))
+        files[method] = folder / f"{method}.txt"
+        links = [pair.links for pair in read_file(combined, format="pharaoh", base=0)]
+        write_lines(files[method], map(format_pharaoh, surface_links(links, gold)))
+    return files
+
+
+def surface_links(links: Sequence[Sequence[Link]], corpus: Corpus) -> list[list[Link]]:
+    """Return the links of each pair of a corpus as links between surface tokens."""
+    sides = (corpus.source, corpus.target)
+    return [
+        to_surface(
+            pair, *(side.parents[side.offsets[index] : side.offsets[index + 1]].tolist() for side in sides)
+        )
+        for index, pair in enumerate(links)
+    ]

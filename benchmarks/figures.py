@@ -1,0 +1,176 @@
+"""Scores of files of links, comparisons of two of them, and what has to be told with a figure."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import sys
+import time
+from collections.abc import Iterable, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import align
+from align.links import read_file
+from align.metrics import Difference, paired_bootstrap, statistics
+from benchmarks.process import Usage, call, environment
+
+_PACKAGES = ("numpy", "scipy", "numba", "fasttext-community")
+_MEBIBYTE = 2**20
+
+Table = list[dict[str, str]]
+
+
+def write_lines(path: Path, lines: Iterable[str]) -> None:
+    """Write a text file."""
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        out.writelines(f"{line}\n" for line in lines)
+
+
+def read_lines(path: Path) -> list[str]:
+    """Return the lines of a text file without their ends."""
+    lines = path.read_text(encoding="utf-8").split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
+
+
+def score(gold: Path, hypothesis: Path, start: int, folder: Path) -> dict[str, Any]:
+    """Return what ``python -m align score`` says of the pairs from ``start`` on, counted from 0.
+
+    Parameters
+    ----------
+    gold, hypothesis : Path
+        Links of the same pairs, in the Pharaoh format, counted from 0.
+    start : int
+        The pairs before it are left out (they may have been trained on).
+    folder : Path
+        Where the parts that are scored are written.
+    """
+    parts = []
+    for path in (gold, hypothesis):
+        parts.append(folder / f"{path.stem}.from-{start}.align")
+        write_lines(parts[-1], read_lines(path)[start:])
+    command = [
+        *(sys.executable, "-m", "align", "score", "--json", "--gold-base", "0", "--hyp-base", "0"),
+        *("--gold", parts[0], "--hyp", parts[1]),
+    ]
+    found: dict[str, Any] = json.loads(call(command, folder / "score.log", environment(threads=1)))
+    return found
+
+
+def compare(gold: Path, first: Path, second: Path, start: int) -> Difference:
+    """Compare the AER of two files of links on the pairs from ``start`` on, resampled together."""
+    known = _links(gold)[start:]
+    return paired_bootstrap(*(statistics(_links(path)[start:], known) for path in (first, second)))
+
+
+def _links(path: Path) -> list[Any]:
+    return [pair.links for pair in read_file(path, base=0)]
+
+
+def figures_of(report: dict[str, Any]) -> dict[str, str]:
+    """Return the columns of a table for a report of :func:`score`: the AER, its interval, P and R."""
+    interval = report["intervals"]["aer"]
+    return {
+        "pairs": str(report["pairs"]),
+        "AER %": percent(report["aer"]),
+        "95 %": "n/a" if interval is None else " to ".join(map(percent, interval)),
+        "precision": percent(report["precision"]),
+        "recall": percent(report["recall"]),
+    }
+
+
+def usage_of(usage: Usage) -> dict[str, str]:
+    """Return the columns of a table for what was used."""
+    return {
+        "CPU s": f"{usage.cpu_seconds:.1f}",
+        "wall s": f"{usage.seconds:.1f}",
+        "peak MiB": f"{usage.peak_memory / _MEBIBYTE:.0f}",
+    }
+
+
+def difference_of(difference: Difference) -> str:
+    """Return a difference of AER in points with its interval."""
+    if difference.difference is None or difference.interval is None:
+        return "n/a"
+    ends = " to ".join(f"{100 * end:+.2f}" for end in difference.interval)
+    return f"{100 * difference.difference:+.2f} ({ends})"
+
+
+def percent(value: float | None) -> str:
+    """Return a share in [0, 1] in per cent, two decimals."""
+    return "n/a" if value is None else f"{100 * value:.2f}"
+
+
+def best(reports: Sequence[dict[str, Any]]) -> int:
+    """Return which report has the lowest AER; the first of several."""
+    return int(np.argmin([np.inf if report["aer"] is None else report["aer"] for report in reports]))
+
+
+def markdown(rows: Table) -> str:
+    """Return rows of cells by column as a Markdown table; a cell that is missing is left empty."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    lines = [columns, ["---"] * len(columns), *([row.get(name, "") for name in columns] for row in rows)]
+    return "\n".join(f"| {' | '.join(line)} |" for line in lines) + "\n"
+
+
+def facts(seed: int, **versions: str) -> dict[str, Any]:
+    """Return what has to be told with figures: versions, seed, date, machine, command line."""
+    installed = {}
+    for package in _PACKAGES:
+        try:
+            installed[package] = metadata.version(package)
+        except metadata.PackageNotFoundError:
+            continue
+    return {
+        "versions": {
+            "liaison": align.__version__,
+            "python": platform.python_version(),
+            **installed,
+            **versions,
+        },
+        "seed": seed,
+        "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "command": " ".join(["python", "-m", _program(), *sys.argv[1:]]),
+    }
+
+
+def cpu_model() -> str:
+    """Return the name of the processor, as far as the system tells it."""
+    try:
+        for line in read_lines(Path("/proc/cpuinfo")):
+            name, _, value = line.partition(":")
+            if name.strip() == "model name":
+                return value.strip()
+    except OSError:
+        pass
+    return platform.processor() or platform.machine()
+
+
+def facts_text(facts: dict[str, Any]) -> str:
+    """Return the facts as lines of a Markdown list."""
+    versions = ", ".join(f"{name} {value}" for name, value in facts["versions"].items())
+    return "\n".join(
+        [
+            f"- `{facts['command']}`",
+            f"- {facts['date']}; {facts['cpu']}, {facts['cores']} cores; seed {facts['seed']}",
+            f"- {versions}",
+        ]
+    )
+
+
+def publish(folder: Path, name: str, text: str, values: dict[str, Any]) -> None:
+    """Leave a text as ``name.md`` and the values, also those of records, as ``name.json``."""
+    (folder / f"{name}.md").write_text(text, encoding="utf-8", newline="\n")
+    (folder / f"{name}.json").write_text(
+        json.dumps(values, indent=1, ensure_ascii=False, default=vars) + "\n", encoding="utf-8", newline="\n"
+    )
+
+
+def _program() -> str:
+    return f"benchmarks.{Path(sys.argv[0]).stem}"

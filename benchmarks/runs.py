@@ -1,0 +1,100 @@
+"""The pipeline run stage by stage, each stage measured, from configurations that are written here."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from align.errors import WorkError
+from benchmarks.process import ROOT, Usage, environment, measure
+
+# Stages are timed once their kernels are compiled; a stage that still compiled some is run again, at most
+# so many times.
+_TRIES = 3
+
+Settings = Mapping[str, Mapping[str, Any]]
+
+
+def toml(settings: Settings) -> str:
+    """Return settings by section and key as TOML; values are texts, numbers, truth values or lists of them.
+
+    A value of this kind is written in TOML as in JSON.
+    """
+    lines = []
+    for section, entries in settings.items():
+        lines.append(f"[{section}]")
+        lines += [f"{key} = {json.dumps(value, ensure_ascii=False)}" for key, value in entries.items()]
+    return "\n".join(lines) + "\n"
+
+
+class Kernels:
+    """The folder that compiled kernels are kept in from one process to the next."""
+
+    def __init__(self, default: Path) -> None:
+        self.folder = Path(os.environ.get("NUMBA_CACHE_DIR") or default).absolute()
+
+    def state(self) -> set[tuple[str, int]]:
+        """Return what is there: another result means that something was compiled."""
+        found = self.folder.rglob("*.nb[ci]")
+        return {(str(path), path.stat().st_mtime_ns) for path in found}
+
+
+class Pipeline:
+    """Runs stages of one corpus as a user does, by ``run_pipeline.py``.
+
+    Parameters
+    ----------
+    config : Path
+        Where its configuration is written.
+    settings : mapping
+        The configuration.
+    workdir : Path
+        The work folder; runs of the same ``corpus.name`` share what they have in common.
+    kernels : Kernels
+        Where compiled kernels are.
+    jobs, seed : int
+        As the pipeline's.
+    """
+
+    def __init__(
+        self, config: Path, settings: Settings, *, workdir: Path, kernels: Kernels, jobs: int, seed: int
+    ) -> None:
+        config.parent.mkdir(parents=True, exist_ok=True)
+        config.write_text(toml(settings), encoding="utf-8", newline="\n")
+        self._log = config.with_suffix(".log")
+        self._latest = workdir / settings["corpus"]["name"] / "latest"
+        self._kernels = kernels
+        self._environment = environment(threads=jobs, NUMBA_CACHE_DIR=str(kernels.folder))
+        self._command = [
+            *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", config.absolute()),
+            *("--workdir", workdir.absolute(), "--jobs", str(jobs), "--seed", str(seed)),
+        ]
+
+    def folder(self, stage: str) -> Path:
+        """Return the folder of what a stage left in the last run."""
+        return (self._latest / stage).resolve()
+
+    def timed(self, stages: str, options: Sequence[str] = ()) -> Usage:
+        """Run stages, a comma list, whether done or not; return what they took without any compiling.
+
+        Raises
+        ------
+        WorkError
+            If the run fails, or kernels are compiled every time.
+        """
+        for _ in range(_TRIES):
+            before = self._kernels.state()
+            usage = self.run(stages, options, again=True)
+            if self._kernels.state() == before:
+                return usage
+        raise WorkError(f"{self._kernels.folder}: kernels are compiled in every run; is the folder writable?")
+
+    def run(self, stages: str, options: Sequence[str] = (), *, again: bool = False) -> Usage:
+        """Run stages, done ones only ``again``; ``options`` are ``section.key=value`` texts."""
+        words = [word for option in options for word in ("--set", option)]
+        forced = ["--force"] if again else []
+        return measure([*self._command, "--stage", stages, *forced, *words], self._log, self._environment)[0]

@@ -1,0 +1,110 @@
+"""Folds, what is learnt from them, and what is found without learning."""
+
+import numpy as np
+import pytest
+
+from align.corpus import Corpus, Sentences
+from align.errors import InputError
+from align.features import Edges
+from align.features.edges import edge_offsets
+from align.labels import Labels
+from align.links import Link
+from align.posteriors import Posteriors
+from align.sampler import SCALE
+from benchmarks import ablation, accuracy, hansards, transfer
+from benchmarks.gold import links_file, sampled_links, text_file
+from benchmarks.models import Training, folds
+
+
+def test_folds_part_the_pairs_and_keep_equal_ones_together():
+    texts = [f"text {index % 20}" for index in range(43)]
+    parts = folds(texts, 5, 0)
+    assert sorted(np.concatenate(parts).tolist()) == list(range(43))
+    assert max(map(len, parts)) <= 12
+    of = {pair: fold for fold, pairs in enumerate(parts) for pair in pairs.tolist()}
+    assert all(of[pair] == of[pair + 20] for pair in range(23))
+    assert [part.tolist() for part in folds(texts, 5, 0)] == [part.tolist() for part in parts]
+    assert [part.tolist() for part in folds(texts, 5, 1)] != [part.tolist() for part in parts]
+
+
+OPTIONS = {"solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.01, "passes": 50, "seed": 0, "pairs": 9}
+
+
+def training(value):
+    """Return two pairs of 2 x 2 words whose links on the diagonal have the feature, and one without links."""
+    shapes = np.full((3, 2), 2, dtype=np.int32)
+    features = np.tile(np.array([[value], [0], [0], [value]], dtype=np.float32), (3, 1))
+    edges = Edges(shapes, edge_offsets(shapes), features, ("x",))
+    links = [Link(0, 0), Link(1, 1)]
+    return Training(edges, Labels.from_lists([links, links, []]), np.array([4, 5, 6]), OPTIONS)
+
+
+def test_weights_are_learnt_with_the_options_of_the_stage():
+    assert training(1.0).weights()[0] > 0
+    assert training(-1.0).weights()[0] < 0
+    joined = Training.join([training(1.0), training(1.0)])
+    assert len(joined.edges) == 6
+    assert joined.weights()[0] > 0
+
+
+def test_only_the_chosen_pairs_are_learnt_from():
+    mixed = Training.join([training(1.0), training(-1.0)])
+    assert mixed.weights(np.array([0, 1, 2]))[0] > 0
+    assert mixed.weights(np.array([3, 4, 5]))[0] < 0
+
+
+def test_the_sampler_alone_links_what_both_directions_find_likely():
+    corpus = Corpus(
+        Sentences.from_lists([[0], [0, 1]]), Sentences.from_lists([[0], [0, 1, 2]], [[0], [0, 0, 1]])
+    )
+    shapes = np.array([[1, 1], [2, 3]])
+    forward = np.array([0.9, 0.9, 0.1, 0.2, 0.1, 0.2, 0.9]) * SCALE
+    reverse = np.array([0.2, 0.4, 0.9, 0.2, 0.9, 0.1, 0.8]) * SCALE
+    found = Posteriors.of(shapes, forward.astype(np.uint16), reverse.astype(np.uint16))
+    # 0.18, and 0.36, 0.09, 0.04 / 0.09, 0.02, 0.72: over a quarter are two.
+    assert sampled_links(found, corpus) == [[], [Link(0, 0), Link(1, 1)]]
+
+
+def test_files_are_found_by_their_prefix(tmp_path):
+    for name in ("a.b.en.xz", "a.b.fr", "a.b.align"):
+        (tmp_path / name).write_text("x")
+    assert text_file(tmp_path / "a.b", "en").name == "a.b.en.xz"
+    assert text_file(tmp_path / "a.b", "fr").name == "a.b.fr"
+    assert links_file(tmp_path / "a.b").name == "a.b.align"
+    with pytest.raises(InputError, match=r"a\.b\.de: no such file"):
+        text_file(tmp_path / "a.b", "de")
+    with pytest.raises(InputError, match=r"a\.align: no such file"):
+        links_file(tmp_path / "a")
+
+
+def test_sizes_are_whole_numbers():
+    assert accuracy.sizes_of("2000, 5") == [2000, 5]
+    for wrong in ("", "0", "2k", "1,,2", "-3"):
+        with pytest.raises(InputError, match="--sizes"):
+            accuracy.sizes_of(wrong)
+
+
+def test_options_are_added_to_sections():
+    merged = hansards.merged({"gold": {"base": 0}}, {"gold": {"train": 5}, "train": {"labels": "gold"}})
+    assert merged == {"gold": {"base": 0, "train": 5}, "train": {"labels": "gold"}}
+
+
+def test_every_group_is_left_out_once_and_alone_once():
+    rows = ablation.rows()
+    groups = set(ablation.DEFAULT_GROUPS)
+    for group in groups:
+        (left,) = rows[f"without {group}"]
+        assert set(left.removeprefix("featurize.groups=").split(",")) == groups - {group}
+        assert rows[f"only {group}"] == [f"featurize.groups={group}"]
+    assert rows[ablation.ALL] == []
+
+
+def test_a_language_is_not_taught_by_itself(tmp_path):
+    swedish, other = (transfer.parse(text, tmp_path) for text in ("a:en-sv", "b:sv-en"))
+    french = transfer.parse("c:en-fr", tmp_path)
+    assert not swedish.foreign_to(other)
+    assert french.foreign_to(swedish)
+    assert french.name == "c.en-fr"
+    for wrong in ("a", "a:en", ":en-sv", "a:en-"):
+        with pytest.raises(InputError, match="not PREFIX:SOURCE-TARGET"):
+            transfer.parse(wrong, tmp_path)
