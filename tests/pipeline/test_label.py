@@ -309,3 +309,16 @@ def test_a_corpus_without_usable_pairs_is_refused(context, stages):
 def test_options_out_of_range_are_refused(context, options, message):
     with pytest.raises(InputError, match=message):
         label.run(context, **options)
+
+
+def test_with_several_links_a_word_more_of_the_gold_is_sure(context, stages, capsys):
+    write_gold(stages, ["0-0 0-1 1-0 1-1", *GOLD_LINKS[1:]])
+    context.config.values["gold"]["train"] = 1
+    label.run(context)
+    assert made(context)[2].sure.tolist().count(True) == 2
+    context.config.values["train"]["fertility"] = 2
+    label.run(context)
+    _, _, labels, summary = made(context)
+    assert labels.sure.tolist() == [True] * 4
+    assert summary["gold"]["links"] == 4
+    assert "4 links of at most 2 a word, from 4 sure ones; 0 free" in capsys.readouterr().err
