@@ -11,6 +11,7 @@ from align.features.groups import (
     feature_names,
     pair_shapes,
     parse_groups,
+    score_parts,
 )
 from align.features.resources import Resources
 
@@ -27,4 +28,5 @@ __all__ = [
     "feature_names",
     "pair_shapes",
     "parse_groups",
+    "score_parts",
 ]

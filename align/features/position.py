@@ -34,30 +34,35 @@ def names(resources: Resources) -> tuple[str, ...]:
     return _NAMES
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``position``.
 
     ``distance`` = abs((j + 1/2) / n - (k + 1/2) / m), its square and its root; ``words_apart`` = distance
     in target words, at most 10, divided by 10; ``on_diagonal`` where it is at most half a word.
     """
-    _position(block.shapes, block.offsets, features, column)
+    _position(block.shapes, block.offsets, out)
 
 
 @kernel(error_model="numpy")
-def _position(shapes, offsets, features, column):  # type: ignore[no-untyped-def]
+def _position(shapes, offsets, out):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
+    distances, squares, roots = out[0], out[1], out[2]
+    words_apart, on_diagonal = out[3], out[4]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
+            start = offsets[i] + j * m
             for k in range(m):
-                out = features[offsets[i] - offsets[0] + j * m + k]
                 # Over the common denominator 2nm both places are integers: no rounding decides a tie.
                 apart = abs((2 * j + 1) * m - (2 * k + 1) * n)
                 distance = apart / (2.0 * n * m)
-                out[column] = distance
-                out[column + 1] = distance * distance
-                out[column + 2] = np.sqrt(distance)
-                out[column + 3] = min(distance * m, FARTHEST) / FARTHEST
-                out[column + 4] = one if apart <= n else zero
-                out[column + 5] = one if j == 0 and k == 0 else zero
-                out[column + 6] = one if j == n - 1 and k == m - 1 else zero
+                distances[start + k] = distance
+                squares[start + k] = distance * distance
+                roots[start + k] = np.sqrt(distance)
+                words_apart[start + k] = min(distance * m, FARTHEST) / FARTHEST
+                on_diagonal[start + k] = one if apart <= n else zero
+        out[5, offsets[i] : offsets[i + 1]] = zero
+        out[6, offsets[i] : offsets[i + 1]] = zero
+        if n > 0 and m > 0:
+            out[5, offsets[i]] = one
+            out[6, offsets[i + 1] - 1] = one
