@@ -197,8 +197,10 @@ def _look_up(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         for j in range(shapes[i, 0]):
             pair_of[source_starts[i] + j] = i
-    # 1 + the cell of each target word in the row walked last: of another row where it is not of this one.
-    cell_of = np.zeros(len(target_words), dtype=np.int64)
+    # What the row walked last has of each target word; of an earlier row where it has another number.
+    row_of = np.full(len(target_words), -1, dtype=np.int32)
+    found = np.zeros((len(target_words), 4), dtype=np.float32)
+    zero = np.float32(0.0)
     at = 0
     while at < len(order):
         word = source[order[at]]
@@ -215,21 +217,32 @@ def _look_up(  # type: ignore[no-untyped-def]
         walk = high - low <= cells_a_search * wanted
         if walk:
             for cell in range(low, high):
-                local = place[columns[cell]]
-                if local > 0:
-                    cell_of[local - 1] = cell + 1
+                local = place[columns[cell]] - 1
+                if local >= 0:
+                    row_of[local] = word
+                    values = found[local]
+                    values[0], values[1], values[2] = row_dice[cell], row_forward[cell], row_reverse[cell]
         for place_in_order in range(at, stop):
             token = order[place_in_order]
             i = pair_of[token]
             m = shapes[i, 1]
             start = offsets[i] + (token - source_starts[i]) * m
+            words = target[target_starts[i] : target_starts[i] + m]
+            if walk:
+                # Without a branch: whether two words were ever seen together is hard to foretell.
+                for k in range(m):
+                    values = found[words[k]]
+                    here = row_of[words[k]] == word
+                    dice[start + k] = values[0] if here else zero
+                    forward[start + k] = values[1] if here else zero
+                    reverse[start + k] = values[2] if here else zero
+                continue
             for k in range(m):
-                local = target[target_starts[i] + k]
-                found = cell_of[local] if walk else _search(columns, low, high, target_words[local])
-                if found > low:
-                    dice[start + k] = row_dice[found - 1]
-                    forward[start + k] = row_forward[found - 1]
-                    reverse[start + k] = row_reverse[found - 1]
+                cell = _search(columns, low, high, target_words[words[k]]) - 1
+                if cell >= 0:
+                    dice[start + k] = row_dice[cell]
+                    forward[start + k] = row_forward[cell]
+                    reverse[start + k] = row_reverse[cell]
         at = stop
 
 

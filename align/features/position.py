@@ -46,21 +46,34 @@ def fill(block: Block, out: np.ndarray) -> None:
 @kernel(error_model="numpy")
 def _position(shapes, offsets, out):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
-    distances, squares, roots = out[0], out[1], out[2]
-    words_apart, on_diagonal = out[3], out[4]
+    widest = 1
+    for i in range(len(shapes)):
+        widest = max(widest, shapes[i, 1])
+    distances = np.empty(widest)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
-            start = offsets[i] + j * m
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            # Over the common denominator 2nm both places are integers: no rounding decides a tie.
+            place, denominator = float((2 * j + 1) * m), 2.0 * n * m
+            on_diagonal = out[4, start:stop]
             for k in range(m):
-                # Over the common denominator 2nm both places are integers: no rounding decides a tie.
-                apart = abs((2 * j + 1) * m - (2 * k + 1) * n)
-                distance = apart / (2.0 * n * m)
-                distances[start + k] = distance
-                squares[start + k] = distance * distance
-                roots[start + k] = np.sqrt(distance)
-                words_apart[start + k] = min(distance * m, FARTHEST) / FARTHEST
-                on_diagonal[start + k] = one if apart <= n else zero
+                apart = abs(place - np.float64((2 * k + 1) * n))
+                distances[k] = apart / denominator
+            for k in range(m):
+                on_diagonal[k] = one if abs(place - np.float64((2 * k + 1) * n)) <= n else zero
+            column = out[0, start:stop]
+            for k in range(m):
+                column[k] = distances[k]
+            column = out[1, start:stop]
+            for k in range(m):
+                column[k] = distances[k] * distances[k]
+            column = out[2, start:stop]
+            for k in range(m):
+                column[k] = np.sqrt(distances[k])
+            column = out[3, start:stop]
+            for k in range(m):
+                column[k] = min(distances[k] * m, FARTHEST) / FARTHEST
         out[5, offsets[i] : offsets[i + 1]] = zero
         out[6, offsets[i] : offsets[i + 1]] = zero
         if n > 0 and m > 0:
