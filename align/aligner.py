@@ -9,7 +9,7 @@ An aligner keeps no state between calls but memories of words already cut: threa
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,12 @@ import numpy as np
 from align.blocklinks import BlockLinks
 from align.calibration import confidence
 from align.corpus import Corpus
-from align.decoding import Decoded, decode
-from align.features import Edges, compute_parts, pair_shapes
+from align.decoding import Decoded, decode, score
+from align.features import compute_parts, pair_shapes, score_parts
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
 from align.posteriors import Posteriors
+from align.scoring import Scores
 from align.shipped import find_model
 from align.text.processor import Tokens
 
@@ -120,9 +121,17 @@ class Aligner:
         tokens = self.tokens(source, target)
         block = PairBlock.build([tokens], self._vocabularies)
         links: dict[tuple[int, int], dict[str, Any]] = {}
-        for start, stop, edges in self._parts(block.corpus, block.extra_source, block.extra_target):
-            scores, linked, charges = self._decode(edges, bias)
-            _, sources, targets = _surface(block.corpus.block(start, stop), edges, linked)
+        for start, stop, edges in compute_parts(
+            block.corpus,
+            self.model.resources,
+            groups=self.model.groups,
+            extra_source=block.extra_source,
+            extra_target=block.extra_target,
+            extra_groups=self.model.extra_groups,
+        ):
+            scored = score(edges, self.model.weights)
+            scores, linked, charges = self._decode(scored, bias)
+            _, sources, targets = _surface(block.corpus.block(start, stop), scored, linked)
             found = (linked.tolist(), charges.tolist(), sources.tolist(), targets.tolist())
             for edge, charge, *cell in zip(*found, strict=True):
                 link = (cell[0], cell[1])
@@ -184,9 +193,18 @@ class Aligner:
             Links between surface tokens (``parents``).
         """
         chosen, scores = [_NO_LINKS], [np.zeros(0)]
-        for start, stop, edges in self._parts(corpus, extra_source, extra_target, posteriors):
-            scored, linked, _ = self._decode(edges, bias)
-            pairs, sources, targets = _surface(corpus.block(start, stop), edges, linked)
+        for start, stop, part in score_parts(
+            corpus,
+            self.model.resources,
+            self.model.weights,
+            groups=self.model.groups,
+            extra_source=extra_source,
+            extra_target=extra_target,
+            posteriors=posteriors,
+            extra_groups=self.model.extra_groups,
+        ):
+            scored, linked, _ = self._decode(part, bias)
+            pairs, sources, targets = _surface(corpus.block(start, stop), part, linked)
             chosen.append(np.stack([pairs + start, sources, targets]))
             scores.append(scored[linked])
         pairs, sources, targets = np.concatenate(chosen, axis=1)
@@ -205,25 +223,8 @@ class Aligner:
         resources = self.model.resources
         return resources.source_vocabulary, resources.target_vocabulary
 
-    def _parts(
-        self,
-        corpus: Corpus,
-        extra_source: Sequence[str],
-        extra_target: Sequence[str],
-        posteriors: Posteriors | None = None,
-    ) -> Iterator[tuple[int, int, Edges]]:
-        return compute_parts(
-            corpus,
-            self.model.resources,
-            groups=self.model.groups,
-            extra_source=extra_source,
-            extra_target=extra_target,
-            posteriors=posteriors,
-            extra_groups=self.model.extra_groups,
-        )
-
-    def _decode(self, edges: Edges, bias: float) -> Decoded:
-        return decode(edges, self.model.weights, most=self.model.fertility, bias=bias)
+    def _decode(self, scores: Scores, bias: float) -> Decoded:
+        return decode(scores, most=self.model.fertility, bias=bias)
 
     def _reasons(
         self, link: tuple[int, int], score: float, charge: float, values: np.ndarray
@@ -244,7 +245,7 @@ class Aligner:
         }
 
 
-def _surface(corpus: Corpus, edges: Edges, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _surface(corpus: Corpus, edges: Scores, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return pair, source and target surface token of each linked edge."""
     pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
     j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])

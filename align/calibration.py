@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.decoding import decode
+from align.decoding import decode, score
 
 if TYPE_CHECKING:
     from align.features import Edges
@@ -47,7 +47,7 @@ def calibrate(edges: Edges, labels: Labels, weights: np.ndarray, *, most: int = 
     (float, float)
         (a, b), for ``Model.calibration``.
     """
-    scores, linked, _ = decode(edges, weights, most=most)
+    scores, linked, _ = decode(score(edges, weights), most=most)
     gold, free = labels.dense(edges.shapes)
     return fit_calibration(scores[linked], (gold | free)[linked])
 

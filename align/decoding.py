@@ -13,7 +13,7 @@ import numpy as np
 
 from align import fertility, matching
 from align.kernels import kernel
-from align.scoring import score_edges
+from align.scoring import Scores, score_edges
 
 if TYPE_CHECKING:
     from align.features import Edges
@@ -37,34 +37,44 @@ class Decoded(NamedTuple):
     charges: np.ndarray
 
 
-def decode(edges: Edges, weights: np.ndarray, *, most: int = 1, bias: float = 0.0) -> Decoded:
-    """Return the best links of each pair of a block.
+def score(edges: Edges, weights: np.ndarray) -> Scores:
+    """Return the scores of edges, and what words pay for more than one link.
 
     Parameters
     ----------
     edges : Edges
-        Features of the edges; where ``most`` > 1 those of the words too.
+        Features of the edges, and of the words where there are any.
     weights : ndarray of float64, shape (d,)
-        Weights of the features of edges, then, where ``most`` > 1, of those of words.
+        Weights of the features of edges, then of those of words.
+    """
+    own = edges.features.shape[1]
+    costs = None if edges.extra is None else edges.extra.costs(weights[own:])
+    return Scores(edges.shapes, edges.offsets, score_edges(edges.features, weights[:own]), costs)
+
+
+def decode(scored: Scores, *, most: int = 1, bias: float = 0.0) -> Decoded:
+    """Return the best links of each pair of a block.
+
+    Parameters
+    ----------
+    scored : Scores
+        Scores of the edges; where ``most`` > 1 the costs of the words too.
     most : int
         Links that a word may have, >= 1.
     bias : float
         Added to the score of every possible link, but not to the scores returned.
     """
-    own = edges.features.shape[1]
-    scores = score_edges(edges.features, weights[:own])
+    scores, shapes, offsets = scored.scores, scored.shapes, scored.offsets
     raised = scores + bias if bias else scores
     if most == 1:
-        linked = np.flatnonzero(matching.solve(raised, edges.shapes, edges.offsets))
+        linked = np.flatnonzero(matching.solve(raised, shapes, offsets))
         return Decoded(scores, linked, np.zeros(len(linked)))
-    if edges.extra is None:
+    if scored.costs is None:
         raise ValueError("decoding: several links a word, but no features of words")
-    costs = edges.extra.costs(weights[own:])
-    links = fertility.solve(raised, edges.shapes, edges.offsets, *costs, most=most)
+    links = fertility.solve(raised, shapes, offsets, *scored.costs, most=most)
     linked, charges = np.flatnonzero(links), np.zeros(len(scores))
-    _charge(scores, links, edges.shapes, *costs, charges)
-    scores -= charges
-    return Decoded(scores, linked, charges[linked])
+    _charge(scores, links, shapes, *scored.costs, charges)
+    return Decoded(scores - charges, linked, charges[linked])
 
 
 @kernel

@@ -1,10 +1,36 @@
-"""Scores of edges: the inner product of their features and the weights, summed in one fixed order."""
+"""Scores of edges: the inner product of their features and the weights, summed in one fixed order.
+
+An edge's score depends on its own features alone, bit by bit, whatever else is in the block, and is the same
+whether the features lie by edge or by feature: a library's matrix product would not promise that.
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from align.kernels import kernel
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of the edges of N pairs.
+
+    Attributes
+    ----------
+    shapes, offsets : ndarray
+        As in :class:`align.features.Edges`.
+    scores : ndarray of float64, shape (E,)
+        The score of each edge.
+    costs : tuple of ndarray of float64, optional
+        What each source and each target word pays for every link after its first, >= 0, pair after pair.
+    """
+
+    shapes: np.ndarray
+    offsets: np.ndarray
+    scores: np.ndarray
+    costs: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
@@ -16,11 +42,6 @@ def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
         Features; they may lie on disk (memory-mapped).
     weights : ndarray of float64, shape (d,)
         Weights.
-
-    Notes
-    -----
-    An edge's score depends on its own features alone, bit by bit, whatever else is in the block: a library's
-    matrix product would not promise that.
     """
     view = np.ascontiguousarray(features, dtype=np.float32).view()
     view.flags.writeable = False
@@ -29,19 +50,46 @@ def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return scores
 
 
+def add_scores(features: np.ndarray, scale: np.float32, weights: np.ndarray, scores: np.ndarray) -> None:
+    """Add the share of some features, which lie one after the other, to the scores of edges.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (d, E)
+        A row for each feature.
+    scale : float32
+        What they are multiplied by first.
+    weights : ndarray of float64, shape (d,)
+        Weights of these features.
+    scores : ndarray of float64, shape (E,)
+        Added to, feature after feature.
+    """
+    _add(features, scale, np.ascontiguousarray(weights, dtype=np.float64), scores)
+
+
 @kernel
 def _score(features, weights, scores):  # type: ignore[no-untyped-def]
-    d = features.shape[1]
-    whole = d - d % 4
     for edge in range(len(features)):
         row = features[edge]
-        # Four running sums: one alone would make each addition wait for the one before.
-        first, second, third, fourth = 0.0, 0.0, 0.0, 0.0
-        for c in range(0, whole, 4):
-            first += weights[c] * row[c]
-            second += weights[c + 1] * row[c + 1]
-            third += weights[c + 2] * row[c + 2]
-            fourth += weights[c + 3] * row[c + 3]
-        for c in range(whole, d):
-            first += weights[c] * row[c]
-        scores[edge] = (first + second) + (third + fourth)
+        total = 0.0
+        for c in range(len(weights)):
+            total += weights[c] * row[c]
+        scores[edge] = total
+
+
+@kernel
+def _add(features, scale, weights, scores):  # type: ignore[no-untyped-def]
+    d = len(weights)
+    whole = d - d % 4
+    for c in range(0, whole, 4):
+        first, second, third, fourth = features[c], features[c + 1], features[c + 2], features[c + 3]
+        a, b, e, f = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
+        for edge in range(len(scores)):
+            total = scores[edge] + a * (first[edge] * scale)
+            total += b * (second[edge] * scale)
+            total += e * (third[edge] * scale)
+            scores[edge] = total + f * (fourth[edge] * scale)
+    for c in range(whole, d):
+        row, weight = features[c], weights[c]
+        for edge in range(len(scores)):
+            scores[edge] += weight * (row[edge] * scale)

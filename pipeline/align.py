@@ -18,6 +18,7 @@ import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import pairwise, repeat
 from pathlib import Path
 
 import numpy as np
@@ -165,18 +166,16 @@ def align_lines(task: Task) -> Aligned:
 
 def link_lines(found: BlockLinks, *, confidences: bool) -> Iterator[str]:
     """Yield the links of each pair in the Pharaoh format."""
-    for pair in range(len(found)):
-        here = slice(int(found.offsets[pair]), int(found.offsets[pair + 1]))
-        links = zip(
-            found.source[here].tolist(),
-            found.target[here].tolist(),
-            found.confidence[here].tolist(),
-            strict=True,
-        )
-        if confidences:
-            yield format_pharaoh((Link(j, k, True, each) for j, k, each in links), digits=4)
-        else:
-            yield " ".join([f"{j}-{k}" for j, k, _ in links])
+    ends = found.offsets.tolist()
+    source, target = found.source.tolist(), found.target.tolist()
+    if not confidences:
+        texts = [f"{j}-{k}" for j, k in zip(source, target, strict=True)]
+        for start, stop in pairwise(ends):
+            yield " ".join(texts[start:stop])
+        return
+    links = [Link(*each) for each in zip(source, target, repeat(True), found.confidence.tolist())]
+    for start, stop in pairwise(ends):
+        yield format_pharaoh(links[start:stop], digits=4)
 
 
 def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:
@@ -247,7 +246,8 @@ class _Table:
         self._rows = 0
 
     def __enter__(self) -> None:
-        self._writer = pq.ParquetWriter(self._path, _SCHEMA, compression="zstd")
+        # Only tokens repeat themselves: a dictionary of all lines or scores would cost time and space.
+        self._writer = pq.ParquetWriter(self._path, _SCHEMA, compression="zstd", use_dictionary=list(SIDES))
 
     def __exit__(self, *error: object) -> None:
         if error[0] is None and self._rows:

@@ -12,6 +12,7 @@ from align.features.groups import (
     feature_names,
     pair_shapes,
     parse_groups,
+    score_parts,
 )
 from align.features.resources import Resources
 
@@ -33,5 +34,6 @@ __all__ = [
     "pair_shapes",
     "parse_extra_groups",
     "parse_groups",
+    "score_parts",
     "word_offsets",
 ]

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features import competition
+from align.features import competition, logarithm
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -40,7 +40,6 @@ _NAMES = (
     "joint",
     "joint_log",
 )
-LOWEST_LOG = -10.0
 
 # Cells of a row that are walked in the time of one search in it.
 CELLS_A_SEARCH = 12
@@ -66,6 +65,12 @@ class Association:
     null_forward: np.ndarray
     null_reverse: np.ndarray
 
+    def part(self, edges: slice) -> Association:
+        """Return a run of edges; the tokens stay those of the block."""
+        return Association(
+            self.dice[edges], self.forward[edges], self.reverse[edges], self.null_forward, self.null_reverse
+        )
+
 
 def look_up(block: Block) -> Association:
     """Find the statistics of each edge of a block; all 0 where there is no lexicon."""
@@ -76,11 +81,23 @@ def look_up(block: Block) -> Association:
     if lexicon is None:
         none = np.zeros(int(block.offsets[-1]), dtype=np.float32)
         return Association(none, none, none, null_forward, null_reverse)
-    values = of_edges(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
+    values = _of_edges(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
     return Association(*values, null_forward, null_reverse)
 
 
-def of_edges(
+def expected_links(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Find the sampler's expected links of each edge, both ways, float32, shape (E,).
+
+    The resources must have tables of them.
+    """
+    lexicon, links = block.resources.lexicon, block.resources.links
+    assert lexicon is not None
+    assert links is not None
+    forward, _, reverse = _of_edges(block, lexicon, (links.forward, links.forward, links.reverse))
+    return forward, reverse
+
+
+def _of_edges(
     block: Block, lexicon: Lexicon, tables: tuple[np.ndarray, np.ndarray, np.ndarray]
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return the values of three tables (float32, one value a cell) for each edge, 0 without a cell."""
@@ -93,7 +110,7 @@ def of_edges(
         block.offsets,
         source.tokens,
         block.source_starts,
-        np.argsort(source.tokens, kind="stable"),
+        source.by_word,
         source.words[: source.known],
         target.tokens,
         block.target_starts,
@@ -117,7 +134,7 @@ def names(resources: Resources) -> tuple[str, ...]:
     return (*_NAMES, *competition.names("dice"), *competition.names("joint"))
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``lexical``.
 
     Probabilities stand as they are and as max(ln p, -10) / 10 + 1, in [0, 1]; ``geometric`` is
@@ -125,7 +142,6 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     mean of the two posteriors and ``joint_log`` the scaled logarithm of their product.
     """
     found = block.association
-    joint = np.empty(len(found.dice), dtype=np.float32)  # written at the edges of the part only
     _lexical(
         block.shapes,
         block.offsets,
@@ -136,13 +152,12 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
         block.target_starts,
         found.null_reverse,
         block.source_starts,
-        joint,
-        features,
-        column,
+        out,
     )
-    column += len(_NAMES)
-    competition.compete(found.dice, block.shapes, block.offsets, features, column)
-    competition.compete(joint, block.shapes, block.offsets, features, column + len(competition.SUFFIXES))
+    own = len(_NAMES)
+    competition.compete(found.dice, block.shapes, block.offsets, out[own:])
+    joint = out[_NAMES.index("joint"), : len(found.dice)]
+    competition.compete(joint, block.shapes, block.offsets, out[own + len(competition.SUFFIXES) :])
 
 
 def _read_only(array: np.ndarray) -> np.ndarray:
@@ -182,7 +197,10 @@ def _look_up(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         for j in range(shapes[i, 0]):
             pair_of[source_starts[i] + j] = i
-    cell_of = np.zeros(len(target_words), dtype=np.int64)
+    # What the row walked last has of each target word; of an earlier row where it has another number.
+    row_of = np.full(len(target_words), -1, dtype=np.int32)
+    found = np.zeros((len(target_words), 4), dtype=np.float32)
+    zero = np.float32(0.0)
     at = 0
     while at < len(order):
         word = source[order[at]]
@@ -199,26 +217,32 @@ def _look_up(  # type: ignore[no-untyped-def]
         walk = high - low <= cells_a_search * wanted
         if walk:
             for cell in range(low, high):
-                local = place[columns[cell]]
-                if local > 0:
-                    cell_of[local - 1] = cell + 1
+                local = place[columns[cell]] - 1
+                if local >= 0:
+                    row_of[local] = word
+                    values = found[local]
+                    values[0], values[1], values[2] = row_dice[cell], row_forward[cell], row_reverse[cell]
         for place_in_order in range(at, stop):
             token = order[place_in_order]
             i = pair_of[token]
             m = shapes[i, 1]
             start = offsets[i] + (token - source_starts[i]) * m
+            words = target[target_starts[i] : target_starts[i] + m]
+            if walk:
+                # Without a branch: whether two words were ever seen together is hard to foretell.
+                for k in range(m):
+                    values = found[words[k]]
+                    here = row_of[words[k]] == word
+                    dice[start + k] = values[0] if here else zero
+                    forward[start + k] = values[1] if here else zero
+                    reverse[start + k] = values[2] if here else zero
+                continue
             for k in range(m):
-                local = target[target_starts[i] + k]
-                found = cell_of[local] if walk else _search(columns, low, high, target_words[local])
-                if found > 0:
-                    dice[start + k] = row_dice[found - 1]
-                    forward[start + k] = row_forward[found - 1]
-                    reverse[start + k] = row_reverse[found - 1]
-        if walk:
-            for cell in range(low, high):
-                local = place[columns[cell]]
-                if local > 0:
-                    cell_of[local - 1] = 0
+                cell = _search(columns, low, high, target_words[words[k]]) - 1
+                if cell >= 0:
+                    dice[start + k] = row_dice[cell]
+                    forward[start + k] = row_forward[cell]
+                    reverse[start + k] = row_reverse[cell]
         at = stop
 
 
@@ -246,47 +270,52 @@ def _lexical(  # type: ignore[no-untyped-def]
     target_starts,
     null_reverse,
     source_starts,
-    joint,
-    features,
-    column,
+    out,
 ):
-    one, zero = np.float32(1.0), np.float32(0.0)
-    tenth, lowest = np.float32(0.1), np.float32(np.exp(LOWEST_LOG))
+    # Per pair only what needs its rows and columns; then one result a loop over all edges.
+    zero = np.float32(0.0)
+    edges = len(dice)
     widest = 1
     for i in range(len(shapes)):
         widest = max(widest, shapes[i, 1])
     totals = np.empty(widest, dtype=np.float32)
+    over_null, reverse_over_null, posterior, reverse_posterior = out[6], out[7], out[8], out[9]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        for k in range(m):
-            totals[k] = null_forward[target_starts[i] + k]
+        null = null_forward[target_starts[i] : target_starts[i] + m]
+        totals[:m] = null
         for j in range(n):
+            row = forward[offsets[i] + j * m : offsets[i] + (j + 1) * m]
             for k in range(m):
-                totals[k] += forward[offsets[i] + j * m + k]
+                totals[k] += row[k]
         for j in range(n):
-            start = offsets[i] + j * m
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            row, shares, own = forward[start:stop], over_null[start:stop], posterior[start:stop]
+            for k in range(m):
+                shares[k] = row[k] / (row[k] + null[k]) if row[k] > zero else zero
+            for k in range(m):
+                own[k] = row[k] / totals[k] if row[k] > zero else zero
+            row = reverse[start:stop]
+            shares, own = reverse_over_null[start:stop], reverse_posterior[start:stop]
             null_source = null_reverse[source_starts[i] + j]
             total = null_source
             for k in range(m):
-                total += reverse[start + k]
+                total += row[k]
             for k in range(m):
-                edge = start + k
-                f, r = forward[edge], reverse[edge]
-                null_target = null_forward[target_starts[i] + k]
-                out = features[edge - offsets[0]]
-                out[column] = dice[edge]
-                out[column + 1] = f
-                out[column + 2] = r
-                out[column + 3] = np.log(f) * tenth + one if f > lowest else zero
-                out[column + 4] = np.log(r) * tenth + one if r > lowest else zero
-                out[column + 5] = np.sqrt(f * r)
-                out[column + 6] = f / (f + null_target) if f > zero else zero
-                out[column + 7] = r / (r + null_source) if r > zero else zero
-                f = f / totals[k] if f > zero else zero
-                r = r / total if r > zero else zero
-                both = np.sqrt(f * r)
-                joint[edge] = both
-                out[column + 8] = f
-                out[column + 9] = r
-                out[column + 10] = both
-                out[column + 11] = np.log(f * r) * tenth + one if f * r > lowest else zero
+                shares[k] = row[k] / (row[k] + null_source) if row[k] > zero else zero
+            for k in range(m):
+                own[k] = row[k] / total if row[k] > zero else zero
+    out[0, :edges] = dice
+    out[1, :edges] = forward
+    out[2, :edges] = reverse
+    logarithm.scaled(forward, out[3])
+    logarithm.scaled(reverse, out[4])
+    geometric, joint = out[5], out[10]
+    product = np.empty(edges, dtype=np.float32)
+    for edge in range(edges):
+        geometric[edge] = np.sqrt(forward[edge] * reverse[edge])
+    for edge in range(edges):
+        product[edge] = posterior[edge] * reverse_posterior[edge]
+    for edge in range(edges):
+        joint[edge] = np.sqrt(product[edge])
+    logarithm.scaled(product, out[11])

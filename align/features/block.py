@@ -1,13 +1,13 @@
 """A block of sentence pairs made ready for the feature kernels.
 
 Each word of the block is looked up once, not once a token: its vector, count and spelling are gathered
-into small tables over the block's own words. What several groups share (the tables' statistics of every
-edge, cosines, posteriors) is computed at the first use, for all of the block, and kept.
+into small tables over the block's own words. So are pairs of words: the statistics and the spelling of all
+edges are found for the whole block, a word at a time. What else several groups share (cosines, posteriors)
+is computed for a part of the block, and stays in the processor's cache while the groups are filled.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -19,7 +19,6 @@ from align.features import association, chain, cosine, posterior, spelling
 from align.features.association import Association
 from align.features.edges import edge_offsets
 from align.features.resources import Resources
-from align.features.spelling import Letters
 from align.features.words import WordTable
 from align.vocabulary import Vocabulary
 
@@ -51,7 +50,7 @@ class Side:
         total: float,
         extra: Sequence[str],
     ) -> None:
-        words, tokens = np.unique(sentences.ids, return_inverse=True)
+        words, tokens = _distinct(sentences.ids, len(vocabulary) + len(extra))
         if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < len(vocabulary) + len(extra):
             raise ValueError(
                 f"features: word ids {words[0]} to {words[-1]}, "
@@ -77,6 +76,11 @@ class Side:
     def size(self) -> int:
         """Return the number of words of the vocabulary."""
         return len(self._vocabulary)
+
+    @cached_property
+    def by_word(self) -> np.ndarray:
+        """Return the order of the tokens by word, int64, shape (T,)."""
+        return np.argsort(self.tokens, kind="stable")
 
     @cached_property
     def counts(self) -> np.ndarray:
@@ -163,14 +167,19 @@ class Block:
         )
         self.source_starts, self.target_starts = self.source.starts, self.target.starts
         self._whole = self
+        self._edges = slice(0, int(self.offsets[-1]))
 
     def part(self, start: int, stop: int) -> Block:
-        """Return pairs ``start`` to ``stop`` as a view for filling: edges keep their numbers in the block."""
-        view = copy.copy(self)
+        """Return pairs ``start`` to ``stop`` for filling: edges are counted from 0, words shared."""
+        view = object.__new__(Block)
+        first, last = int(self.offsets[start]), int(self.offsets[stop])
+        view.resources, view.source, view.target = self.resources, self.source, self.target
+        view.stored = None if self.stored is None else self.stored.block(start, stop)
         view.shapes = self.shapes[start:stop]
-        view.offsets = self.offsets[start : stop + 1]
+        view.offsets = self.offsets[start : stop + 1] - first
         view.source_starts = self.source_starts[start : stop + 1]
         view.target_starts = self.target_starts[start : stop + 1]
+        view._whole, view._edges = self, slice(first, last)
         return view
 
     @property
@@ -184,39 +193,40 @@ class Block:
         return self._whole._target_spellings
 
     @property
-    def letters(self) -> Letters:
-        """Return the letters of both sides as small numbers."""
-        return self._whole._letters
-
-    @property
-    def identical(self) -> np.ndarray:
-        """Return whether the two words of each edge are the same text, bool, shape (E,)."""
-        return self._whole._identical[0]
-
-    @property
-    def same_names(self) -> np.ndarray:
-        """Return whether they are the same text and look like a name or number, bool, shape (E,)."""
-        return self._whole._identical[1]
-
-    @property
-    def cosines(self) -> np.ndarray:
-        """Return the cosine of each edge, float32, shape (E,); 0 where a word has no vector."""
-        return self._whole._cosines
+    def comparisons(self) -> np.ndarray:
+        """Return what the letters of the words of each edge have in common (:func:`spelling.compare`)."""
+        return self._whole._comparisons[self._edges]
 
     @property
     def association(self) -> Association:
         """Return Dice and the Model 1 probabilities of each edge."""
-        return self._whole._association
+        return self._whole._association.part(self._edges)
 
     @property
+    def expected_links(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the sampler's expected links of each edge, both ways; there must be such tables."""
+        forward, reverse = self._whole._expected_links
+        return forward[self._edges], reverse[self._edges]
+
+    @cached_property
+    def same_names(self) -> np.ndarray:
+        """Return whether the words of each edge are the same name or number, bool, shape (E,)."""
+        return spelling.same_names(self.comparisons)
+
+    @cached_property
+    def cosines(self) -> np.ndarray:
+        """Return the cosine of each edge, float32, shape (E,); 0 where a word has no vector."""
+        return cosine.cosines(self)
+
+    @cached_property
     def chain(self) -> ChainPosteriors:
         """Return the chain model's posteriors of each edge."""
-        return self._whole._chain
+        return chain.posteriors(self)
 
-    @property
+    @cached_property
     def sampled(self) -> ChainPosteriors:
         """Return the sampled posteriors of each edge, or those of the sampler's tables."""
-        return self._whole._sampled
+        return posterior.posteriors(self)
 
     @cached_property
     def _source_spellings(self) -> WordTable:
@@ -227,25 +237,27 @@ class Block:
         return self.target.spellings(self.resources.target_words)
 
     @cached_property
-    def _letters(self) -> Letters:
-        return spelling.number_letters(self._source_spellings, self._target_spellings)
-
-    @cached_property
-    def _identical(self) -> tuple[np.ndarray, np.ndarray]:
-        return spelling.identical(self)
-
-    @cached_property
-    def _cosines(self) -> np.ndarray:
-        return cosine.cosines(self)
+    def _comparisons(self) -> np.ndarray:
+        return spelling.compare(self)
 
     @cached_property
     def _association(self) -> Association:
         return association.look_up(self)
 
     @cached_property
-    def _chain(self) -> ChainPosteriors:
-        return chain.posteriors(self)
+    def _expected_links(self) -> tuple[np.ndarray, np.ndarray]:
+        return association.expected_links(self)
 
-    @cached_property
-    def _sampled(self) -> ChainPosteriors:
-        return posterior.posteriors(self)
+
+def _distinct(ids: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct ids, ascending, and the place of each id among them; ids are below ``most``."""
+    if 16 * len(ids) < most or not 0 <= int(ids.min()) <= int(ids.max()) < most:
+        words, places = np.unique(ids, return_inverse=True)
+        return words, places
+    # Of many words it is quicker to tick off than to sort.
+    there = np.zeros(most, dtype=bool)
+    there[ids] = True
+    words = np.flatnonzero(there)
+    place = np.empty(most, dtype=np.int32)
+    place[words] = np.arange(len(words), dtype=np.int32)
+    return words, place[ids]

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features import competition
+from align.features import competition, logarithm
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -38,7 +38,7 @@ UNSEEN_EMISSION = 1e-4
 SAME_NAME_EMISSION = 0.1
 COSINE_EMISSION = 0.5
 COSINE_THRESHOLD = 0.3
-_LOWEST = -10.0
+_LANES = 8  # states are padded to a multiple of it, with states that emit nothing
 
 _NAMES = ("forward_chain", "reverse_chain", "chain", "chain_log")
 
@@ -65,30 +65,33 @@ class Posteriors:
 def posteriors(block: Block) -> Posteriors:
     """Run the chain in both directions over each pair of a block."""
     found = block.association
-    near = np.maximum(block.cosines - np.float32(COSINE_THRESHOLD), np.float32(0.0))
-    extra = np.float32(COSINE_EMISSION) * near * near
-    extra[block.same_names] += np.float32(SAME_NAME_EMISSION)
-    lengths = block.shapes.max(initial=1)
-    forward, reverse, joint = (np.empty(len(extra), dtype=np.float32) for _ in range(3))
+    edges = len(found.forward)
+    forward, reverse, joint = (np.empty(edges, dtype=np.float32) for _ in range(3))
     source, target = block.source, block.target
     _chains(
         block.shapes,
         block.offsets,
         found.forward,
         found.reverse,
-        extra,
+        block.cosines,
+        block.same_names,
         source.counts,
         found.null_reverse,
         block.source_starts,
         target.counts,
         found.null_forward,
         block.target_starts,
-        jump_weights(int(lengths)),
+        jump_weights(padded(int(block.shapes.max(initial=1)))),
         forward,
         reverse,
         joint,
     )
     return Posteriors(forward, reverse, joint)
+
+
+def padded(length: int) -> int:
+    """Return the length of the longest sentence as :func:`run_chain` wants it."""
+    return -(-length // _LANES) * _LANES
 
 
 def jump_weights(length: int) -> np.ndarray:
@@ -102,92 +105,124 @@ def names(resources: Resources) -> tuple[str, ...]:
     return (*_NAMES, *competition.names("chain"))
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``chain``.
 
     The posteriors both ways, their geometric mean and max(ln p, -10) / 10 + 1 of their product p.
     """
     found = block.chain
-    write_posteriors(
-        block.offsets[0], block.offsets[-1], found.forward, found.reverse, found.joint, features, column
-    )
-    competition.compete(found.joint, block.shapes, block.offsets, features, column + len(_NAMES))
+    write_posteriors(found.forward, found.reverse, found.joint, out)
+    competition.compete(found.joint, block.shapes, block.offsets, out[len(_NAMES) :])
 
 
 @kernel(error_model="numpy")
-def write_posteriors(start, stop, forward, reverse, joint, features, column):  # type: ignore[no-untyped-def]
+def write_posteriors(forward, reverse, joint, out):  # type: ignore[no-untyped-def]
     """Write the posteriors both ways, their mean and the scaled logarithm of their product."""
-    lowest, tenth, one = np.float32(np.exp(_LOWEST)), np.float32(-1.0 / _LOWEST), np.float32(1.0)
-    for edge in range(start, stop):
-        out = features[edge - start]
-        out[column] = forward[edge]
-        out[column + 1] = reverse[edge]
-        out[column + 2] = joint[edge]
-        product = joint[edge] * joint[edge]
-        out[column + 3] = np.log(product) * tenth + one if product > lowest else np.float32(0.0)
+    edges = len(joint)
+    out[0, :edges] = forward
+    out[1, :edges] = reverse
+    out[2, :edges] = joint
+    product = np.empty(edges, dtype=np.float32)
+    for edge in range(edges):
+        product[edge] = joint[edge] * joint[edge]
+    logarithm.scaled(product, out[3])
 
 
 @kernel(error_model="numpy")
-def run_chain(  # type: ignore[no-untyped-def]
-    emission, null, observations, states, jumps, backward_jumps, word, empty, backward, norms
-):
-    """Forward-backward over one sentence; ``word[t, s]`` becomes the posterior of state s at time t.
+def run_chain(emission, null, times, states, jumps, backward_jumps, memory):  # type: ignore[no-untyped-def]
+    """Forward-backward over one sentence; returns the posteriors of state s at time t, shape (times, W).
 
-    ``word`` and ``empty`` hold the forward probabilities of a state and of its NULL copy. Both go on in the
-    same way, so that one backward probability serves them. Each time is scaled to sum to 1.
+    ``emission`` is (times, W), W being the number of states padded to a multiple of 8 with zeros. Each
+    state has a NULL copy: both go on in the same way, so that one backward probability serves them. Each
+    time is scaled to sum to 1. ``memory`` is that of :func:`chain_memory`.
     """
-    centre = len(jumps) // 2
+    centre, width = len(jumps) // 2, emission.shape[1]
+    size = times * width
+    word, empty = memory[0, :size].reshape(times, width), memory[1, :size].reshape(times, width)
+    mass, future, onward, shares = memory[2], memory[3], memory[4], memory[5]
     spoken, silent = 1.0 - NULL_PROBABILITY, NULL_PROBABILITY
-    for s in range(states):
-        norms[s] = 0.0
-        for other in range(states):
-            norms[s] += jumps[centre + other - s]
+    for s in range(width):
+        mass[s] = 1.0 if s < states else 0.0
+    _spread(mass, backward_jumps, centre, width, shares)
+    for s in range(width):
+        shares[s] = 1.0 / shares[s] if s < states else 0.0
     start = 0.0
     for s in range(states):
         start += jumps[centre + s + 1]
-    for t in range(observations):
-        reach = word[t]
-        if t == 0:
-            for s in range(states):
-                reach[s] = jumps[centre + s + 1] / start
-                empty[0, s] = silent * null[0] * reach[s]
-        else:
-            for s in range(states):
-                reach[s] = 0.0
-            for s in range(states):
-                mass = word[t - 1, s] + empty[t - 1, s]
-                empty[t, s] = silent * null[t] * mass
-                mass /= norms[s]
-                weights = jumps[centre - s : centre - s + states]
-                for other in range(states):
-                    reach[other] += mass * weights[other]
-        total = 0.0
-        for s in range(states):
-            reach[s] *= spoken * emission[t, s]
-            total += reach[s] + empty[t, s]
-        for s in range(states):
-            reach[s] /= total
-            empty[t, s] /= total
-    future, onward = backward[0], backward[1]
-    for s in range(states):
-        future[s] = 1.0
-    for t in range(observations - 1, -1, -1):
-        total = 0.0
-        for s in range(states):
-            total += (word[t, s] + empty[t, s]) * future[s]
-            onward[s] = 0.0
-        for other in range(states):
-            word[t, other] *= future[other] / total
-            mass = spoken * emission[t, other] * future[other]
-            weights = backward_jumps[centre - other : centre - other + states]
-            for s in range(states):
-                onward[s] += mass * weights[s]
-        largest = 0.0
-        for s in range(states):
-            future[s] = onward[s] / norms[s] + silent * null[t] * future[s]
-            largest = max(largest, future[s])
-        for s in range(states):
-            future[s] /= largest
+    for s in range(width):
+        word[0, s] = jumps[centre + s + 1] / start if s < states else 0.0
+        empty[0, s] = silent * null[0] * word[0, s]
+    for t in range(times):
+        reach, none = word[t], empty[t]
+        if t > 0:
+            quiet = silent * null[t]
+            for s in range(width):
+                none[s] = quiet * mass[s]
+            for s in range(width):
+                mass[s] *= shares[s]
+            _spread(mass, jumps, centre, width, reach)
+        row = emission[t]
+        for s in range(width):
+            reach[s] *= spoken * row[s]
+        for s in range(width):
+            mass[s] = reach[s] + none[s]
+        scale = 1.0 / _sum(mass, width)
+        for s in range(width):
+            mass[s] *= scale
+    for s in range(width):
+        future[s] = 1.0 if s < states else 0.0
+    for t in range(times - 1, -1, -1):
+        reach, none, row = word[t], empty[t], emission[t]
+        for s in range(width):
+            mass[s] = (reach[s] + none[s]) * future[s]
+        scale = 1.0 / _sum(mass, width)
+        for s in range(width):
+            mass[s] = spoken * row[s] * future[s]
+        for s in range(width):
+            reach[s] *= future[s] * scale
+        _spread(mass, backward_jumps, centre, width, onward)
+        quiet = silent * null[t]
+        for s in range(width):
+            future[s] = onward[s] * shares[s] + quiet * future[s]
+        scale = 1.0 / _sum(future, width)
+        for s in range(width):
+            future[s] *= scale
+    return word
+
+
+@kernel
+def width_of(states):  # type: ignore[no-untyped-def]
+    """Return a number of states rounded up to whole vectors."""
+    return (states + _LANES - 1) // _LANES * _LANES
+
+
+@kernel
+def chain_memory(longest):  # type: ignore[no-untyped-def]
+    """Return working memory for sentences of at most ``longest`` words (padded): of the chain, emissions."""
+    return np.empty((6, longest * longest)), np.empty(longest * longest)
+
+
+@kernel(error_model="numpy")
+def _spread(mass, jumps, centre, width, reach):  # type: ignore[no-untyped-def]
+    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, four s at a time."""
+    reach[:width] = 0.0
+    for s in range(0, width, 4):
+        a, b, c, d = mass[s], mass[s + 1], mass[s + 2], mass[s + 3]
+        weights = jumps[centre - s - 3 : centre - s + width]
+        for o in range(width):
+            reach[o] += (d * weights[o] + c * weights[o + 1]) + (b * weights[o + 2] + a * weights[o + 3])
+
+
+@kernel(error_model="numpy")
+def _sum(values, width):  # type: ignore[no-untyped-def]
+    """Sum ``width`` values, a multiple of four, in four sums that need not wait for one another."""
+    a, b, c, d = 0.0, 0.0, 0.0, 0.0
+    for s in range(0, width, 4):
+        a += values[s]
+        b += values[s + 1]
+        c += values[s + 2]
+        d += values[s + 3]
+    return (a + b) + (c + d)
 
 
 @kernel(error_model="numpy")
@@ -196,7 +231,8 @@ def _chains(  # type: ignore[no-untyped-def]
     offsets,
     forward_table,
     reverse_table,
-    extra,
+    cosines,
+    same_names,
     source_counts,
     null_reverse,
     source_starts,
@@ -208,39 +244,54 @@ def _chains(  # type: ignore[no-untyped-def]
     reverse,
     joint,
 ):
-    longest = len(jumps) // 2
     backward_jumps = jumps[::-1].copy()
-    emission = np.empty((longest, longest))
-    word = np.empty((longest, longest))
-    empty = np.empty((longest, longest))
-    backward = np.empty((2, longest))
-    norms = np.empty(longest)
-    null = np.empty(longest)
+    memory, emissions = chain_memory(len(jumps) // 2)
+    null = np.empty(len(jumps) // 2)
+    extra = np.empty(len(cosines), dtype=np.float32)
+    threshold, factor, zero = np.float32(COSINE_THRESHOLD), np.float32(COSINE_EMISSION), np.float32(0.0)
+    name = np.float32(SAME_NAME_EMISSION)
+    for edge in range(len(extra)):
+        near = max(cosines[edge] - threshold, zero)
+        extra[edge] = factor * near * near + (name if same_names[edge] else zero)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         if n == 0 or m == 0:
             continue
-        first = offsets[i]
+        first, last = offsets[i], offsets[i + 1]
         # Both directions through one call: the compiler then makes one copy of the recursions, not two.
         for direction in range(2):
             ahead = direction == 0
             states, times = (n, m) if ahead else (m, n)
-            state_step, time_step = (m, 1) if ahead else (1, m)
             state_start = source_starts[i] if ahead else target_starts[i]
             time_start = target_starts[i] if ahead else source_starts[i]
-            table = forward_table if ahead else reverse_table
             counts = source_counts if ahead else target_counts
             null_table = null_forward if ahead else null_reverse
-            result = forward if ahead else reverse
+            width = width_of(states)
+            emission = emissions[: times * width].reshape(times, width)
+            emission[:, states:] = 0.0
             for t in range(times):
                 null[t] = null_table[time_start + t] + EMISSION_FLOOR
-                for s in range(states):
-                    edge = first + s * state_step + t * time_step
-                    base = EMISSION_FLOOR + (UNSEEN_EMISSION if counts[state_start + s] == 0 else 0.0)
-                    emission[t, s] = base + table[edge] + extra[edge]
-            run_chain(emission, null, times, states, jumps, backward_jumps, word, empty, backward, norms)
-            for s in range(states):
-                for t in range(times):
-                    result[first + s * state_step + t * time_step] = word[t, s]
-        for edge in range(first, offsets[i + 1]):
-            joint[edge] = np.sqrt(forward[edge] * reverse[edge])
+            table = (forward_table if ahead else reverse_table)[first:last]
+            _emissions(table, extra[first:last], counts[state_start:], n, m, ahead, emission)
+            word = run_chain(emission, null, times, states, jumps, backward_jumps, memory)
+            result = (forward if ahead else reverse)[first:last]
+            for j in range(n):
+                row = result[j * m : (j + 1) * m]
+                for k in range(m):
+                    row[k] = word[k, j] if ahead else word[j, k]
+    for edge in range(len(joint)):
+        joint[edge] = np.sqrt(forward[edge] * reverse[edge])
+
+
+@kernel(error_model="numpy")
+def _emissions(table, extra, counts, n, m, ahead, emission):  # type: ignore[no-untyped-def]
+    """Write the emission of each edge, target words being the times where ``ahead``, else the states."""
+    for j in range(n):
+        for k in range(m):
+            unseen = counts[j if ahead else k] == 0
+            base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen else 0.0)
+            value = base + table[j * m + k] + extra[j * m + k]
+            if ahead:
+                emission[k, j] = value
+            else:
+                emission[j, k] = value

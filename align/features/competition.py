@@ -18,9 +18,7 @@ def names(score: str) -> tuple[str, ...]:
     return tuple(f"{score}_{suffix}" for suffix in SUFFIXES)
 
 
-def compete(
-    scores: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, features: np.ndarray, column: int
-) -> None:
+def compete(scores: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, out: np.ndarray) -> None:
     """Write the five competition features of a score map.
 
     * ``row_margin`` = score - best score of the same source word with another target word (0 where there
@@ -36,60 +34,57 @@ def compete(
     shapes : ndarray of int32, shape (N, 2)
         Numbers of words.
     offsets : ndarray of int64, shape (N + 1,)
-        First edge of each pair.
-    features : ndarray of float32, shape (offsets[-1] - offsets[0], d)
-        Rows of these pairs' edges; written to in columns ``column`` to ``column + 5``.
-    column : int
-        The first column.
+        First edge of each pair, from 0.
+    out : ndarray of float32, shape (5 or more, E)
+        Written to, one row a feature.
     """
-    _compete(scores, shapes, offsets, features, column)
+    _compete(scores, shapes, offsets, out)
 
 
 @kernel(error_model="numpy")
-def _compete(scores, shapes, offsets, features, column):  # type: ignore[no-untyped-def]
+def _compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
+    # Loops over one row of a pair with one result each: the compiler makes vector instructions of them.
     widest = 1
     for i in range(len(shapes)):
         widest = max(widest, shapes[i, 1])
     first = np.empty(widest, dtype=np.float32)
     second = np.empty(widest, dtype=np.float32)
     total = np.empty(widest, dtype=np.float32)
-    none = np.float32(-np.inf)
-    zero = np.float32(0.0)
+    none, zero, one = np.float32(-np.inf), np.float32(0.0), np.float32(1.0)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        start = offsets[i]
-        for k in range(m):
-            first[k], second[k], total[k] = none, none, zero
+        first[:m] = none
+        second[:m] = none
+        total[:m] = zero
         for j in range(n):
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            row = scores[start:stop]
+            for k in range(m):
+                second[k] = max(second[k], min(row[k], first[k]))
+                first[k] = max(first[k], row[k])
+                total[k] += max(row[k], zero)
             row_first, row_second, row_total = none, none, zero
             for k in range(m):
-                score = scores[start + j * m + k]
-                row_second = max(row_second, min(score, row_first))
-                row_first = max(row_first, score)
-                second[k] = max(second[k], min(score, first[k]))
-                first[k] = max(first[k], score)
-                row_total += max(score, zero)
-                total[k] += max(score, zero)
+                row_second = max(row_second, min(row[k], row_first))
+                row_first = max(row_first, row[k])
+                row_total += max(row[k], zero)
             if m == 1:
                 row_second = zero
+            margins, shares = out[0, start:stop], out[2, start:stop]
             for k in range(m):
-                edge = start + j * m + k
-                score = scores[edge]
-                rival = row_second if score == row_first else row_first
-                out = features[edge - offsets[0]]
-                out[column] = score - rival
-                out[column + 2] = max(score, zero) / row_total if row_total > zero else zero
+                margins[k] = row[k] - (row_second if row[k] == row_first else row_first)
+            for k in range(m):
+                shares[k] = max(row[k], zero) / row_total if row_total > zero else zero
         if n == 1:
-            for k in range(m):
-                second[k] = zero
+            second[:m] = zero
         for j in range(n):
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            row = scores[start:stop]
+            margins, shares = out[1, start:stop], out[3, start:stop]
             for k in range(m):
-                edge = start + j * m + k
-                score = scores[edge]
-                rival = second[k] if score == first[k] else first[k]
-                margin = score - rival
-                out = features[edge - offsets[0]]
-                out[column + 1] = margin
-                out[column + 3] = max(score, zero) / total[k] if total[k] > zero else zero
-                both = margin > zero and out[column] > zero
-                out[column + 4] = np.float32(1.0) if both else zero
+                margins[k] = row[k] - (second[k] if row[k] == first[k] else first[k])
+            for k in range(m):
+                shares[k] = max(row[k], zero) / total[k] if total[k] > zero else zero
+    row_margins, column_margins, best = out[0], out[1], out[4]
+    for edge in range(len(scores)):
+        best[edge] = one if (row_margins[edge] > zero) & (column_margins[edge] > zero) else zero

@@ -40,7 +40,7 @@ def names(resources: Resources) -> tuple[str, ...]:
     return _NAMES
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``context``.
 
     ``previous`` = h(j-1, k-1), ``next`` = h(j+1, k+1), ``both_neighbours`` their geometric mean, ``window``
@@ -49,67 +49,117 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     divided by 10; ``straight`` is distance 0 and ``near`` distance 1 word. Likewise to the right, where
     the sentence's end is (n, m).
     """
-    _context(block.shapes, block.offsets, block.chain.joint, features, column)
+    neighbours(block.shapes, block.offsets, block.chain.joint, out)
+    _window(block.shapes, block.offsets, block.chain.joint, out)
+    _anchors(block.shapes, block.offsets, block.chain.joint, out[4:])
 
 
 @kernel(error_model="numpy")
-def _context(shapes, offsets, joint, features, column):  # type: ignore[no-untyped-def]
-    zero, one = np.float32(0.0), np.float32(1.0)
+def neighbours(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
+    """Write h(j-1, k-1), h(j+1, k+1) and their geometric mean to the first three rows."""
+    zero = np.float32(0.0)
+    before, after, both = out[0], out[1], out[2]
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        if n == 0 or m == 0:
+            continue
+        first, last = offsets[i], offsets[i + 1]
+        # The neighbour is m + 1 edges away; what that finds across the end of a row is put right.
+        edge = min(first + m + 1, last)
+        before[first:edge] = zero
+        before[edge:last] = joint[first : first + last - edge]
+        after[first : first + last - edge] = joint[edge:last]
+        after[first + last - edge : last] = zero
+        for j in range(n):
+            before[first + j * m] = zero
+            after[first + j * m + m - 1] = zero
+    for edge in range(len(joint)):
+        both[edge] = np.sqrt(before[edge] * after[edge])
+
+
+@kernel(error_model="numpy")
+def _window(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
+    """Write the mean over the window to row 3, the nearest neighbours standing in rows 0 and 1."""
+    before, after, window = out[0], out[1], out[3]
+    width = np.float32(2 * WINDOW)
+    for edge in range(len(joint)):
+        window[edge] = before[edge] + after[edge]
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        first = offsets[i]
+        for j in range(n):
+            for x in range(2, WINDOW + 1):
+                length = m - x
+                if j >= x and length > 0:
+                    sums = window[first + j * m + x : first + j * m + m]
+                    row = joint[first + (j - x) * m : first + (j - x) * m + length]
+                    for k in range(length):
+                        sums[k] += row[k]
+                if j + x < n and length > 0:
+                    sums = window[first + j * m : first + j * m + length]
+                    row = joint[first + (j + x) * m + x : first + (j + x) * m + m]
+                    for k in range(length):
+                        sums[k] += row[k]
+    for edge in range(len(joint)):
+        window[edge] /= width
+
+
+@kernel(error_model="numpy")
+def _anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
+    """Write how far each edge leaves the diagonals of the anchors to its left and to its right."""
     longest = 1
     for i in range(len(shapes)):
         longest = max(longest, shapes[i, 0], shapes[i, 1])
     anchors = np.empty(longest, dtype=np.int64)
     best_row = np.empty(longest, dtype=np.int64)
+    best_score = np.empty(longest, dtype=np.float32)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        first = offsets[i]  # the score of (j, k) is joint[first + j * m + k]
-        for k in range(m):
-            best_row[k] = -1
-            for j in range(n):
-                if best_row[k] < 0 or joint[first + j * m + k] > joint[first + best_row[k] * m + k]:
-                    best_row[k] = j
+        best_score[:m] = np.float32(-1.0)
         for j in range(n):
-            anchors[j] = -1
-            best = -1
+            row = joint[offsets[i] + j * m : offsets[i] + (j + 1) * m]
+            best, score = -1, np.float32(-1.0)
             for k in range(m):
-                if best < 0 or joint[first + j * m + k] > joint[first + j * m + best]:
-                    best = k
-            if best >= 0 and best_row[best] == j and joint[first + j * m + best] > ANCHOR_THRESHOLD:
-                anchors[j] = best
+                if row[k] > score:
+                    best, score = k, row[k]
+                if row[k] > best_score[k]:
+                    best_score[k], best_row[k] = row[k], j
+            anchors[j] = best if score > ANCHOR_THRESHOLD else -1
         for j in range(n):
-            for k in range(m):
-                edge = first + j * m + k
-                out = features[edge - offsets[0]]
-                step = m + 1  # from an edge to the next one on its diagonal
-                before = joint[edge - step] if j > 0 and k > 0 else zero
-                after = joint[edge + step] if j + 1 < n and k + 1 < m else zero
-                total = before + after
-                for x in range(2, WINDOW + 1):
-                    if j >= x and k >= x:
-                        total += joint[edge - x * step]
-                    if j + x < n and k + x < m:
-                        total += joint[edge + x * step]
-                out[column] = before
-                out[column + 1] = after
-                out[column + 2] = np.sqrt(before * after)
-                out[column + 3] = total / np.float32(2 * WINDOW)
-        left, left_column = -1, -1
+            if anchors[j] >= 0 and best_row[anchors[j]] != j:
+                anchors[j] = -1
+        row, column = -1, -1
         for j in range(n):
-            for k in range(m):
-                out = features[first - offsets[0] + j * m + k]
-                distance = abs((k - left_column) - (j - left))
-                out[column + 4] = np.float32(min(distance, FARTHEST)) / np.float32(FARTHEST)
-                out[column + 5] = one if distance == 0 else zero
-                out[column + 6] = one if distance == 1 else zero
+            start = offsets[i] + j * m
+            _leave(column - row + j, out[:3], start, m)
             if anchors[j] >= 0:
-                left, left_column = j, anchors[j]
-        right, right_column = n, m
+                row, column = j, anchors[j]
+        row, column = n, m
         for j in range(n - 1, -1, -1):
-            for k in range(m):
-                out = features[first - offsets[0] + j * m + k]
-                distance = abs((right_column - k) - (right - j))
-                out[column + 7] = np.float32(min(distance, FARTHEST)) / np.float32(FARTHEST)
-                out[column + 8] = one if distance == 0 else zero
-                out[column + 9] = one if distance == 1 else zero
+            start = offsets[i] + j * m
+            _leave(column - row + j, out[3:6], start, m)
             if anchors[j] >= 0:
-                right, right_column = j, anchors[j]
+                row, column = j, anchors[j]
+
+
+@kernel(error_model="numpy")
+def _leave(place, out, start, m):  # type: ignore[no-untyped-def]
+    """Write the distance of target words 0 to m from a place, and whether it is 0, or 1."""
+    zero, one, farthest = np.float32(0.0), np.float32(1.0), np.float32(FARTHEST)
+    distances, straight, near = (
+        out[0, start : start + m],
+        out[1, start : start + m],
+        out[2, start : start + m],
+    )
+    at = np.int32(place)
+    for k in range(m):
+        distances[k] = min(np.float32(abs(np.int32(k) - at)), farthest) / farthest
+    for k in range(m):
+        straight[k] = zero
+        near[k] = zero
+    if 0 <= place < m:
+        straight[place] = one
+    if 1 <= place <= m:
+        near[place - 1] = one
+    if -1 <= place < m - 1:
+        near[place + 1] = one

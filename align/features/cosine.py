@@ -42,7 +42,7 @@ def cosine_names(resources: Resources) -> tuple[str, ...]:
     return ("cosine", "vector_missing", *competition.names("cosine"))
 
 
-def fill_cosine(block: Block, features: np.ndarray, column: int) -> None:
+def fill_cosine(block: Block, out: np.ndarray) -> None:
     """Write the group ``cosine``."""
     _cosine_and_missing(
         block.shapes,
@@ -52,10 +52,9 @@ def fill_cosine(block: Block, features: np.ndarray, column: int) -> None:
         block.source_starts,
         block.target.has_vector,
         block.target_starts,
-        features,
-        column,
+        out,
     )
-    competition.compete(block.cosines, block.shapes, block.offsets, features, column + 2)
+    competition.compete(block.cosines, block.shapes, block.offsets, out[2:])
 
 
 def product_names(resources: Resources) -> tuple[str, ...]:
@@ -63,10 +62,10 @@ def product_names(resources: Resources) -> tuple[str, ...]:
     return tuple(f"product_{index}" for index in range(resources.dimensions))
 
 
-def fill_product(block: Block, features: np.ndarray, column: int) -> None:
+def fill_product(block: Block, out: np.ndarray) -> None:
     """Write the group ``product``: sqrt(p) x_jc y_kc in column c, so that the row has norm of about 1."""
     scale = np.float32(np.sqrt(max(1, block.resources.dimensions)))
-    _fill_pairwise(block, features, column, scale)
+    _fill_pairwise(block, out, scale)
 
 
 def concat_names(resources: Resources) -> tuple[str, ...]:
@@ -75,12 +74,12 @@ def concat_names(resources: Resources) -> tuple[str, ...]:
     return tuple(f"{side}_{index}" for side in sides for index in range(resources.dimensions))
 
 
-def fill_concat(block: Block, features: np.ndarray, column: int) -> None:
+def fill_concat(block: Block, out: np.ndarray) -> None:
     """Write the group ``concat``: (x_j, y_k). Alone it gives scores a_j + b_k, blind to who links whom."""
-    _fill_pairwise(block, features, column, np.float32(0.0))
+    _fill_pairwise(block, out, np.float32(0.0))
 
 
-def _fill_pairwise(block: Block, features: np.ndarray, column: int, scale: np.float32) -> None:
+def _fill_pairwise(block: Block, out: np.ndarray, scale: np.float32) -> None:
     source, target = block.source, block.target
     _pairwise(
         block.shapes,
@@ -91,10 +90,13 @@ def _fill_pairwise(block: Block, features: np.ndarray, column: int, scale: np.fl
         target.tokens,
         block.target_starts,
         target.vectors,
-        features,
-        column,
+        out,
         scale,
     )
+
+
+# Numbers that are added up side by side: a loop over so many becomes vector instructions.
+_LANES = 16
 
 
 @kernel(error_model="numpy")
@@ -107,41 +109,63 @@ def _cosines(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         widest = max(widest, shapes[i, 1])
     p = source_vectors.shape[1]
-    columns = np.empty((p, widest), dtype=np.float32)
-    sums = np.empty(widest, dtype=np.float32)
+    columns = np.zeros(p * (widest + _LANES), dtype=np.float32)
+    sums = np.empty(widest + _LANES, dtype=np.float32)
+    one, zero = np.float32(1.0), np.float32(0.0)
+    whole = p - p % 8
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
+        width = (m + _LANES - 1) // _LANES * _LANES
+        by_dimension = columns[: p * width].reshape(p, width)
         for k in range(m):
             vector = target_vectors[target[target_starts[i] + k]]
             for c in range(p):
-                columns[c, k] = vector[c]
+                by_dimension[c, k] = vector[c]
         for j in range(n):
             vector = source_vectors[source[source_starts[i] + j]]
-            for k in range(m):
-                sums[k] = np.float32(0.0)
-            for c in range(p):
-                factor = vector[c]
-                row = columns[c]
-                for k in range(m):
-                    sums[k] += factor * row[k]
+            sums[:width] = zero
+            for c in range(0, whole, 8):
+                _add_eight(vector[c : c + 8], by_dimension[c : c + 8], sums, width)
+            for c in range(whole, p):
+                row = by_dimension[c]
+                for k in range(width):
+                    sums[k] += vector[c] * row[k]
             start = offsets[i] + j * m
+            row = result[start : start + m]
             for k in range(m):
-                result[start + k] = min(np.float32(1.0), max(np.float32(-1.0), sums[k]))
+                row[k] = min(one, max(-one, sums[k]))
+
+
+@kernel(error_model="numpy")
+def _add_eight(factors, rows, sums, width):  # type: ignore[no-untyped-def]
+    """Add eight dimensions at a time: the sums are then seldom fetched and put back."""
+    a, b, c, d = factors[0], factors[1], factors[2], factors[3]
+    e, f, g, h = factors[4], factors[5], factors[6], factors[7]
+    first, second, third, fourth = rows[0], rows[1], rows[2], rows[3]
+    fifth, sixth, seventh, eighth = rows[4], rows[5], rows[6], rows[7]
+    for k in range(width):
+        low = (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
+        high = (e * fifth[k] + f * sixth[k]) + (g * seventh[k] + h * eighth[k])
+        sums[k] += low + high
 
 
 @kernel(error_model="numpy")
 def _cosine_and_missing(  # type: ignore[no-untyped-def]
-    shapes, offsets, cosines, has_source, source_starts, has_target, target_starts, features, column
+    shapes, offsets, cosines, has_source, source_starts, has_target, target_starts, out
 ):
+    zero, one = np.float32(0.0), np.float32(1.0)
+    out[0, : len(cosines)] = cosines
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
+        has = has_target[target_starts[i] :]
         for j in range(n):
-            source_has = has_source[source_starts[i] + j]
-            for k in range(m):
-                both = source_has and has_target[target_starts[i] + k]
-                out = features[offsets[i] - offsets[0] + j * m + k]
-                out[column] = cosines[offsets[i] + j * m + k]
-                out[column + 1] = np.float32(0.0) if both else np.float32(1.0)
+            start = offsets[i] + j * m
+            missing = out[1, start : start + m]
+            if has_source[source_starts[i] + j]:
+                for k in range(m):
+                    missing[k] = zero if has[k] else one
+            else:
+                missing[:] = one
 
 
 @kernel(error_model="numpy")
@@ -154,8 +178,7 @@ def _pairwise(  # type: ignore[no-untyped-def]
     target,
     target_starts,
     target_vectors,
-    features,
-    column,
+    out,
     scale,
 ):
     """Write scaled products; with scale 0 the two vectors side by side instead."""
@@ -166,10 +189,10 @@ def _pairwise(  # type: ignore[no-untyped-def]
             x = source_vectors[source[source_starts[i] + j]]
             for k in range(m):
                 y = target_vectors[target[target_starts[i] + k]]
-                out = features[offsets[i] - offsets[0] + j * m + k]
+                edge = offsets[i] + j * m + k
                 for c in range(p):
                     if scale > np.float32(0.0):
-                        out[column + c] = scale * x[c] * y[c]
+                        out[c, edge] = scale * x[c] * y[c]
                     else:
-                        out[column + c] = x[c]
-                        out[column + p + c] = y[c]
+                        out[c, edge] = x[c]
+                        out[p + c, edge] = y[c]

@@ -33,7 +33,7 @@ def names(resources: Resources) -> tuple[str, ...]:
     return _NAMES
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``frequency``.
 
     With f the relative frequency of a word in its half of the bitext (a count of 0 is taken as a half) and
@@ -53,8 +53,7 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
         target.log_ranks,
         target.counts,
         block.target_starts,
-        features,
-        column,
+        out,
     )
 
 
@@ -70,29 +69,40 @@ def _frequency(  # type: ignore[no-untyped-def]
     target_ranks,
     target_counts,
     target_starts,
-    features,
-    column,
+    out,
 ):
     zero, one = np.float32(0.0), np.float32(1.0)
     tenth, lowest = np.float32(0.1), np.float32(16.0)
     frequent = np.float32(np.log(FREQUENT))
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
+        here = target_starts[i]
+        logs, ranks, counts = target_logs[here:], target_ranks[here:], target_counts[here:]
         for j in range(n):
             s = source_starts[i] + j
-            source_level = max(source_logs[s], -lowest) / lowest + one
-            source_often = source_logs[s] >= frequent
+            log, rank = source_logs[s], source_ranks[s]
+            level = max(log, -lowest) / lowest + one
+            often = log >= frequent
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            column = out[0, start:stop]
             for k in range(m):
-                t = target_starts[i] + k
-                out = features[offsets[i] - offsets[0] + j * m + k]
-                target_level = max(target_logs[t], -lowest) / lowest + one
-                target_often = target_logs[t] >= frequent
-                out[column] = min(abs(source_logs[s] - target_logs[t]) * tenth, one)
-                out[column + 1] = min(abs(source_ranks[s] - target_ranks[t]) * tenth, one)
-                out[column + 2] = source_level
-                out[column + 3] = target_level
-                out[column + 4] = source_level * target_level
-                out[column + 5] = one if source_often and target_often else zero
-                out[column + 6] = one if source_often != target_often else zero
-                out[column + 7] = one if source_counts[s] <= RARE else zero
-                out[column + 8] = one if target_counts[t] <= RARE else zero
+                column[k] = min(abs(log - logs[k]) * tenth, one)
+            column = out[1, start:stop]
+            for k in range(m):
+                column[k] = min(abs(rank - ranks[k]) * tenth, one)
+            out[2, start:stop] = level
+            column, product = out[3, start:stop], out[4, start:stop]
+            for k in range(m):
+                column[k] = max(logs[k], -lowest) / lowest + one
+            for k in range(m):
+                product[k] = level * column[k]
+            column = out[5, start:stop]
+            for k in range(m):
+                column[k] = one if often & (logs[k] >= frequent) else zero
+            column = out[6, start:stop]
+            for k in range(m):
+                column[k] = one if often != (logs[k] >= frequent) else zero
+            out[7, start:stop] = one if source_counts[s] <= RARE else zero
+            column = out[8, start:stop]
+            for k in range(m):
+                column[k] = one if counts[k] <= RARE else zero

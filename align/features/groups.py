@@ -30,6 +30,7 @@ from align.features.block import Block
 from align.features.edges import Edges, Extra, edge_offsets
 from align.features.extra import compute_extra, join_extras
 from align.features.resources import Resources
+from align.scoring import Scores, add_scores
 
 if TYPE_CHECKING:
     from align.posteriors import Posteriors
@@ -41,8 +42,8 @@ BIAS = "bias"
 # labelled by hand or thousands by statistics (as lam = 0.1 does with values up to 1).
 SCALE = np.float32(1 / 3)
 
-EDGES_AT_A_TIME = 10_000  # their features, 3 MB, stay in the processor's cache while the groups fill them
-_EDGES_A_BLOCK = 100_000  # they share what is looked up of their words
+EDGES_AT_A_TIME = 10_000  # the columns of one group, below 1 MB, stay in the processor's cache
+_EDGES_A_BLOCK = 1_000_000  # they share what is looked up of their words
 
 
 @dataclass(frozen=True)
@@ -56,13 +57,13 @@ class Group:
     names : function
         ``names(resources)``: the names of its columns, each unlike those of all other groups.
     fill : function
-        ``fill(block, features, column)``: writes its columns, all of them in every row, from ``column`` on.
-        ``features`` (float32) has a row for each edge of the block from ``block.offsets[0]`` on.
+        ``fill(block, out)``: writes its features, each a row of ``out`` (float32), for every edge of the
+        block; they are multiplied by :data:`SCALE` later.
     """
 
     meaning: str
     names: Callable[[Resources], tuple[str, ...]]
-    fill: Callable[[Block, np.ndarray, int], None]
+    fill: Callable[[Block, np.ndarray], None]
 
 
 GROUPS: dict[str, Group] = {
@@ -177,14 +178,10 @@ def compute(
     shapes = pair_shapes(corpus)
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
-    words = (extra_source, extra_target)
-    extras = [
-        extra
-        for *_, extra in _filled(
-            corpus, resources, groups, extra_groups, words, posteriors, lambda a, b: features[a:b]
-        )
-        if extra is not None
-    ]
+    extras = []
+    for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
+        _fill(part, groups, features[offsets[start] : offsets[stop]])
+        extras += _extras(part, extra_groups)
     return Edges(shapes, offsets, features, names, join_extras(extras, extra_groups, resources))
 
 
@@ -205,24 +202,46 @@ def compute_parts(
     Yields
     ------
     (int, int, Edges)
-        A run of pairs, from and to, with their edges. The features are overwritten when the next run is
-        asked for.
+        A run of pairs, from and to, with their edges.
     """
     names = feature_names(groups, resources)
-    shapes = pair_shapes(corpus)
-    memory = np.empty((0, len(names)), dtype=np.float32)
+    for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
+        features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
+        _fill(part, groups, features)
+        extra = join_extras(_extras(part, extra_groups), extra_groups, resources)
+        yield start, stop, Edges(part.shapes, part.offsets, features, names, extra)
 
-    def rows(first: int, last: int) -> np.ndarray:
-        nonlocal memory
-        if last - first > len(memory):
-            memory = np.empty((max(last - first, EDGES_AT_A_TIME), len(names)), dtype=np.float32)
-        return memory[: last - first]
 
-    words = (extra_source, extra_target)
-    for start, stop, features, extra in _filled(
-        corpus, resources, groups, extra_groups, words, posteriors, rows
-    ):
-        yield start, stop, Edges(shapes[start:stop], edge_offsets(shapes[start:stop]), features, names, extra)
+def score_parts(
+    corpus: Corpus,
+    resources: Resources,
+    weights: np.ndarray,
+    *,
+    groups: Sequence[str] = DEFAULT_GROUPS,
+    extra_source: Sequence[str] = (),
+    extra_target: Sequence[str] = (),
+    posteriors: Posteriors | None = None,
+    extra_groups: Sequence[str] = (),
+) -> Iterator[tuple[int, int, Scores]]:
+    """Yield the scores of a block's edges a few pairs at a time, without keeping any features.
+
+    The arguments but ``weights``, float64, one a feature of edges and then of words, are those of
+    :func:`compute`, and the scores are, bit by bit, what :func:`align.decoding.score` gives for its features.
+    """
+    sizes = [len(GROUPS[group].names(resources)) for group in groups]
+    ends = np.cumsum([1, *sizes])
+    memory = np.empty(0, dtype=np.float32)
+    for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
+        edges = int(part.offsets[-1])
+        if edges * max(sizes, default=0) > len(memory):
+            memory = np.empty(max(edges, EDGES_AT_A_TIME) * max(sizes, default=0), dtype=np.float32)
+        scores = np.full(edges, weights[0] * np.float64(SCALE))
+        for group, size, end in zip(groups, sizes, ends[1:], strict=True):
+            out = memory[: edges * size].reshape(size, edges)
+            GROUPS[group].fill(part, out)
+            add_scores(out, SCALE, weights[end - size : end], scores)
+        costs = [extra.costs(weights[ends[-1] :]) for extra in _extras(part, extra_groups)]
+        yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
 
 
 def pair_shapes(corpus: Corpus) -> np.ndarray:
@@ -230,34 +249,41 @@ def pair_shapes(corpus: Corpus) -> np.ndarray:
     return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1).astype(np.int32)
 
 
-def _filled(
+def _parts(
     corpus: Corpus,
     resources: Resources,
-    groups: Sequence[str],
-    extra_groups: Sequence[str],
     words: tuple[Sequence[str], Sequence[str]],
     posteriors: Posteriors | None,
-    rows: Callable[[int, int], np.ndarray],
-) -> Iterator[tuple[int, int, np.ndarray, Extra | None]]:
-    """Yield runs of pairs with their features; ``rows(first, last)`` gives the memory for a run of edges."""
-    columns = np.cumsum([1, *(len(GROUPS[group].names(resources)) for group in groups)]).tolist()
+) -> Iterator[tuple[int, int, Block]]:
+    """Yield runs of pairs, from and to, ready to be filled."""
     offsets = edge_offsets(pair_shapes(corpus))
     for start, stop in spans(offsets, _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
         block = Block(corpus.block(start, stop), resources, *words, stored)
         for first, last in spans(block.offsets, EDGES_AT_A_TIME):
-            part = block.part(first, last)
-            features = rows(int(offsets[start + first]), int(offsets[start + last]))
-            features[:, 0] = 1.0
-            for group, column in zip(groups, columns, strict=False):
-                GROUPS[group].fill(part, features, column)
-            features *= SCALE
-            extra = None
-            if extra_groups:
-                extra = compute_extra(part, extra_groups)
-                extra.source[:] *= SCALE
-                extra.target[:] *= SCALE
-            yield start + first, start + last, features, extra
+            yield start + first, start + last, block.part(first, last)
+
+
+def _extras(part: Block, extra_groups: Sequence[str]) -> list[Extra]:
+    """Return the features of the words of a few pairs, in a list that is empty without groups."""
+    if not extra_groups:
+        return []
+    extra = compute_extra(part, extra_groups)
+    extra.source[:] *= SCALE
+    extra.target[:] *= SCALE
+    return [extra]
+
+
+def _fill(part: Block, groups: Sequence[str], features: np.ndarray) -> None:
+    """Write all features of a few pairs, shape (E, d)."""
+    features[:, 0] = SCALE
+    column = 1
+    for group in groups:
+        size = len(GROUPS[group].names(part.resources))
+        out = np.empty((size, len(features)), dtype=np.float32)
+        GROUPS[group].fill(part, out)
+        np.multiply(out.T, SCALE, out=features[:, column : column + size])
+        column += size
 
 
 def spans(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:

@@ -34,30 +34,48 @@ def names(resources: Resources) -> tuple[str, ...]:
     return _NAMES
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``position``.
 
     ``distance`` = abs((j + 1/2) / n - (k + 1/2) / m), its square and its root; ``words_apart`` = distance
     in target words, at most 10, divided by 10; ``on_diagonal`` where it is at most half a word.
     """
-    _position(block.shapes, block.offsets, features, column)
+    _position(block.shapes, block.offsets, out)
 
 
 @kernel(error_model="numpy")
-def _position(shapes, offsets, features, column):  # type: ignore[no-untyped-def]
+def _position(shapes, offsets, out):  # type: ignore[no-untyped-def]
     zero, one = np.float32(0.0), np.float32(1.0)
+    widest = 1
+    for i in range(len(shapes)):
+        widest = max(widest, shapes[i, 1])
+    distances = np.empty(widest)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            # Over the common denominator 2nm both places are integers: no rounding decides a tie.
+            place, denominator = float((2 * j + 1) * m), 2.0 * n * m
+            on_diagonal = out[4, start:stop]
             for k in range(m):
-                out = features[offsets[i] - offsets[0] + j * m + k]
-                # Over the common denominator 2nm both places are integers: no rounding decides a tie.
-                apart = abs((2 * j + 1) * m - (2 * k + 1) * n)
-                distance = apart / (2.0 * n * m)
-                out[column] = distance
-                out[column + 1] = distance * distance
-                out[column + 2] = np.sqrt(distance)
-                out[column + 3] = min(distance * m, FARTHEST) / FARTHEST
-                out[column + 4] = one if apart <= n else zero
-                out[column + 5] = one if j == 0 and k == 0 else zero
-                out[column + 6] = one if j == n - 1 and k == m - 1 else zero
+                apart = abs(place - np.float64((2 * k + 1) * n))
+                distances[k] = apart / denominator
+            for k in range(m):
+                on_diagonal[k] = one if abs(place - np.float64((2 * k + 1) * n)) <= n else zero
+            column = out[0, start:stop]
+            for k in range(m):
+                column[k] = distances[k]
+            column = out[1, start:stop]
+            for k in range(m):
+                column[k] = distances[k] * distances[k]
+            column = out[2, start:stop]
+            for k in range(m):
+                column[k] = np.sqrt(distances[k])
+            column = out[3, start:stop]
+            for k in range(m):
+                column[k] = min(distances[k] * m, FARTHEST) / FARTHEST
+        out[5, offsets[i] : offsets[i + 1]] = zero
+        out[6, offsets[i] : offsets[i + 1]] = zero
+        if n > 0 and m > 0:
+            out[5, offsets[i]] = one
+            out[6, offsets[i + 1] - 1] = one

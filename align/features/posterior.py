@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features import association, chain, competition
+from align.features import chain, competition, context
 from align.features.resources import Resources
 from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
-    from align.lexicon import Lexicon
     from align.posteriors import Links
 
 # The sampler's priors, in counts a word, a word made by NULL, and a distance.
@@ -30,15 +29,15 @@ _NEIGHBOURS = ("sampled_previous", "sampled_next", "sampled_both_neighbours")
 def posteriors(block: Block) -> chain.Posteriors:
     """Return the posteriors of each edge of a block; 0 where there is neither a sample nor tables."""
     edges = int(block.offsets[-1])
+    lexicon, links = block.resources.lexicon, block.resources.links
     if block.stored is None:
         forward, reverse = (np.zeros(edges, dtype=np.float32) for _ in range(2))
         wanted = np.ones(len(block.shapes), dtype=bool)
     else:
         forward, reverse = block.stored.dense(block.shapes)
         wanted = ~block.stored.sampled
-    lexicon, links = block.resources.lexicon, block.resources.links
     if lexicon is not None and links is not None and wanted.any():
-        _run_tables(block, lexicon, links, wanted, forward, reverse)
+        _run_tables(block, links, wanted, forward, reverse)
     return chain.Posteriors(forward, reverse, np.sqrt(forward * reverse))
 
 
@@ -47,18 +46,17 @@ def names(resources: Resources) -> tuple[str, ...]:
     return (*_NAMES, *competition.names("sampled"), *_NEIGHBOURS)
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``posterior``.
 
     The posteriors both ways, their geometric mean h, max(ln p, -10) / 10 + 1 of their product p, the
     competition of h, h(j-1, k-1), h(j+1, k+1) and the geometric mean of these two.
     """
     found = block.sampled
-    first, last = block.offsets[0], block.offsets[-1]
-    chain.write_posteriors(first, last, found.forward, found.reverse, found.joint, features, column)
-    column += len(_NAMES)
-    competition.compete(found.joint, block.shapes, block.offsets, features, column)
-    _neighbours(block.shapes, block.offsets, found.joint, features, column + len(competition.SUFFIXES))
+    chain.write_posteriors(found.forward, found.reverse, found.joint, out)
+    own = len(_NAMES)
+    competition.compete(found.joint, block.shapes, block.offsets, out[own:])
+    context.neighbours(block.shapes, block.offsets, found.joint, out[own + len(competition.SUFFIXES) :])
 
 
 def jump_weights(counted: np.ndarray, length: int) -> np.ndarray:
@@ -71,16 +69,15 @@ def jump_weights(counted: np.ndarray, length: int) -> np.ndarray:
     length : int
         The longest jump wanted.
     """
-    weights = np.full(2 * length + 1, JUMP)
+    weights = np.full(2 * length + 1, JUMP)  # the chain divides by their sum
     centre = len(counted) // 2
     reach = min(length, centre)
     weights[length - reach : length + reach + 1] += counted[centre - reach : centre + reach + 1]
-    return weights / weights.sum()
+    return weights
 
 
 def _run_tables(
     block: Block,
-    lexicon: Lexicon,
     links: Links,
     wanted: np.ndarray,
     forward: np.ndarray,
@@ -88,10 +85,8 @@ def _run_tables(
 ) -> None:
     source, target = block.source, block.target
     n_source, n_target = len(links.forward_totals), len(links.reverse_totals)
-    counts, _, reverse_counts = association.of_edges(
-        block, lexicon, (links.forward, links.forward, links.reverse)
-    )
-    longest = int(block.shapes.max(initial=1))
+    counts, reverse_counts = block.expected_links
+    longest = chain.padded(int(block.shapes.max(initial=1)))
     _learnt_chains(
         block.shapes,
         block.offsets,
@@ -104,8 +99,8 @@ def _run_tables(
         (target.of_words(links.reverse_totals) + LEXICAL * n_source)[target.tokens],
         _null(source.of_words(links.null_reverse), links.null_reverse)[source.tokens],
         jump_weights(links.reverse_jumps, longest),
-        source.starts,
-        target.starts,
+        block.source_starts,
+        block.target_starts,
         forward,
         reverse,
     )
@@ -116,63 +111,37 @@ def _null(of_words: np.ndarray, table: np.ndarray) -> np.ndarray:
     return (of_words + NULL_LEXICAL) / (table.sum(dtype=np.float64) + NULL_LEXICAL * len(table))
 
 
-@kernel
+@kernel(error_model="numpy")
 def _learnt_chains(  # type: ignore[no-untyped-def]
     shapes, offsets, wanted,
     counts, totals, null, jumps, reverse_counts, reverse_totals, reverse_null, reverse_jumps,
     source_starts, target_starts, forward, reverse,
 ):  # fmt: skip
-    longest = len(jumps) // 2
     backward_jumps, reverse_backward = jumps[::-1].copy(), reverse_jumps[::-1].copy()
-    emission = np.empty((longest, longest))
-    word = np.empty((longest, longest))
-    empty = np.empty((longest, longest))
-    backward = np.empty((2, longest))
-    norms = np.empty(longest)
+    memory, emissions = chain.chain_memory(len(jumps) // 2)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         if not wanted[i] or n == 0 or m == 0:
             continue
-        first, start = source_starts[i], target_starts[i]
+        first, start, edge = source_starts[i], target_starts[i], offsets[i]
+        width = chain.width_of(n)
+        emission = emissions[: m * width].reshape(m, width)
+        emission[:, n:] = 0.0
         for j in range(n):
             for k in range(m):
-                emission[k, j] = (counts[offsets[i] + j * m + k] + LEXICAL) / totals[first + j]
-        chain.run_chain(
-            emission, null[start : start + m], m, n, jumps, backward_jumps, word, empty, backward, norms
-        )
+                emission[k, j] = (counts[edge + j * m + k] + LEXICAL) / totals[first + j]
+        word = chain.run_chain(emission, null[start : start + m], m, n, jumps, backward_jumps, memory)
         for j in range(n):
             for k in range(m):
-                edge = offsets[i] + j * m + k
-                forward[edge] = word[k, j]
-                emission[j, k] = (reverse_counts[edge] + LEXICAL) / reverse_totals[start + k]
-        chain.run_chain(
-            emission,
-            reverse_null[first : first + n],
-            n,
-            m,
-            reverse_jumps,
-            reverse_backward,
-            word,
-            empty,
-            backward,
-            norms,
-        )
+                forward[edge + j * m + k] = word[k, j]
+        width = chain.width_of(m)
+        emission = emissions[: n * width].reshape(n, width)
+        emission[:, m:] = 0.0
         for j in range(n):
             for k in range(m):
-                reverse[offsets[i] + j * m + k] = word[j, k]
-
-
-@kernel
-def _neighbours(shapes, offsets, joint, features, column):  # type: ignore[no-untyped-def]
-    zero = np.float32(0.0)
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
+                emission[j, k] = (reverse_counts[edge + j * m + k] + LEXICAL) / reverse_totals[start + k]
+        null_source = reverse_null[first : first + n]
+        word = chain.run_chain(emission, null_source, n, m, reverse_jumps, reverse_backward, memory)
         for j in range(n):
             for k in range(m):
-                edge = offsets[i] + j * m + k
-                before = joint[edge - m - 1] if j > 0 and k > 0 else zero
-                after = joint[edge + m + 1] if j + 1 < n and k + 1 < m else zero
-                out = features[edge - offsets[0]]
-                out[column] = before
-                out[column + 1] = after
-                out[column + 2] = np.sqrt(before * after)
+                reverse[edge + j * m + k] = word[j, k]

@@ -1,7 +1,8 @@
 """Features of the letters of two words: names, numbers, punctuation and cognates show their translation.
 
 Words are compared without accents (and in Latin letters, see :mod:`align.features.words`), numbers by their
-value. The longest common subsequence of two words is found with one machine word a column [1]_.
+value. The longest common subsequence of two words is found with one machine word a column [1]_. Two words
+that meet in many edges of a block are compared once.
 
 References
 ----------
@@ -10,12 +11,12 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from align.features.resources import Resources
-from align.features.words import NUMBER, PUNCTUATION, WORD, WordTable
+from align.features.words import NUMBER, PUNCTUATION, WORD
 from align.kernels import kernel
 
 if TYPE_CHECKING:
@@ -48,36 +49,53 @@ def names(resources: Resources) -> tuple[str, ...]:
     return _NAMES
 
 
-def identical(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return whether the words of each edge are the same text, and whether they are so and name-like.
+# A comparison of two words is one number: 6 bits of common letters, 6 of common prefix, two flags.
+_SIX, _SIX_BITS = 6, 63
+_SAME, _SAME_NAME = 1 << 12, 1 << 13
+_STAMP = 16  # bits of the number that a word's number is put above
 
-    Returns
-    -------
-    same, same_names : ndarray of bool, shape (E,)
-        Name-like is a number, or a word of 4 letters and more: shorter words of two languages often look
-        the same by chance.
+
+def compare(block: Block) -> np.ndarray:
+    """Return what the letters of the two words of each edge have in common, uint16, shape (E,).
+
+    Bits 0-5: letters of the longest common subsequence of two words, 6-11: common prefix in letters, 12:
+    the same text, 13: the same text and name-like, that is a number or a word of 4 letters and more
+    (shorter words of two languages often look the same by chance).
     """
     source, target = block.source_spellings, block.target_spellings
-    same, same_names = (np.zeros(int(block.offsets[-1]), dtype=np.bool_) for _ in range(2))
-    _identical(
+    result = np.zeros(int(block.offsets[-1]), dtype=np.uint16)
+    alphabet = max(source.folded.max(initial=0), target.folded.max(initial=0)) + 1
+    _compare(
         block.shapes,
         block.offsets,
+        block.source.by_word,
         block.source.tokens,
         block.source_starts,
         source.codes,
         source.offsets,
+        source.folded,
+        source.folded_offsets,
         source.kinds,
         block.target.tokens,
         block.target_starts,
         target.codes,
         target.offsets,
-        same,
-        same_names,
+        target.folded,
+        target.folded_offsets,
+        target.kinds,
+        np.zeros(int(alphabet), dtype=np.uint64),
+        result,
     )
-    return same, same_names
+    return result
 
 
-def fill(block: Block, features: np.ndarray, column: int) -> None:
+def same_names(comparisons: np.ndarray) -> np.ndarray:
+    """Return whether two words are the same text and name-like, bool, shape (E,), by :func:`compare`."""
+    same: np.ndarray = (comparisons & np.uint16(_SAME_NAME)) != 0
+    return same
+
+
+def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``spelling``.
 
     Flags for the same word, punctuation or number and for what does not fit; for two words,
@@ -86,76 +104,20 @@ def fill(block: Block, features: np.ndarray, column: int) -> None:
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
     source, target = block.source_spellings, block.target_spellings
-    letters = block.letters
     _spelling(
         block.shapes,
         block.offsets,
-        block.identical,
+        block.comparisons,
         block.source.tokens,
         block.source_starts,
-        letters.source,
         source.folded_offsets,
         source.kinds,
         block.target.tokens,
         block.target_starts,
-        letters.target,
         target.folded_offsets,
         target.kinds,
-        letters.alphabet,
-        features,
-        column,
+        out,
     )
-
-
-class Letters(NamedTuple):
-    """The folded letters of both sides' words, int32, numbered from 0 to below ``alphabet``."""
-
-    source: np.ndarray
-    target: np.ndarray
-    alphabet: int
-
-
-def number_letters(source: WordTable, target: WordTable) -> Letters:
-    """Give numbers to the letters of a block, so that they can index a small table."""
-    letters, where = np.unique(np.concatenate([source.folded, target.folded]), return_inverse=True)
-    where = where.astype(np.int32)
-    return Letters(where[: len(source.folded)], where[len(source.folded) :], len(letters))
-
-
-@kernel(error_model="numpy")
-def _identical(  # type: ignore[no-untyped-def]
-    shapes,
-    offsets,
-    source,
-    source_starts,
-    source_codes,
-    source_offsets,
-    source_kinds,
-    target,
-    target_starts,
-    target_codes,
-    target_offsets,
-    same,
-    same_names,
-):
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
-        for j in range(n):
-            s = source[source_starts[i] + j]
-            a, length = source_offsets[s], source_offsets[s + 1] - source_offsets[s]
-            kind = source_kinds[s]
-            name = kind == NUMBER or (kind == WORD and length >= NAME_LENGTH)
-            for k in range(m):
-                t = target[target_starts[i] + k]
-                b = target_offsets[t]
-                if target_offsets[t + 1] - b != length:
-                    continue
-                at = 0
-                while at < length and source_codes[a + at] == target_codes[b + at]:
-                    at += 1
-                if at == length:
-                    same[offsets[i] + j * m + k] = True
-                    same_names[offsets[i] + j * m + k] = name
 
 
 @kernel(error_model="numpy")
@@ -169,67 +131,138 @@ def _bits(word):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _spelling(  # type: ignore[no-untyped-def]
+def _compare(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
-    same,
+    order,
     source,
     source_starts,
-    source_letters,
+    source_codes,
     source_offsets,
+    source_letters,
+    source_folds,
     source_kinds,
     target,
     target_starts,
-    target_letters,
+    target_codes,
     target_offsets,
+    target_letters,
+    target_folds,
     target_kinds,
-    alphabet,
-    features,
-    column,
+    masks,
+    result,
 ):
-    zero, one, bit = np.float32(0.0), np.float32(1.0), np.uint64(1)
-    masks = np.zeros(alphabet, dtype=np.uint64)
+    """Compare a source word at a time with all it meets; ``order`` sorts the source tokens by word."""
+    bit = np.uint64(1)
+    pair_of = np.empty(len(source), dtype=np.int32)
+    for i in range(len(shapes)):
+        pair_of[source_starts[i] : source_starts[i + 1]] = i
+    known = np.full(len(target_kinds), -1, dtype=np.int64)  # the last comparison of each target word
+    at = 0
+    while at < len(order):
+        s = np.int64(source[order[at]])
+        text = source_codes[source_offsets[s] : source_offsets[s + 1]]
+        letters = source_letters[source_folds[s] : source_folds[s + 1]][:LONGEST]
+        kind = source_kinds[s]
+        name = kind == NUMBER or (kind == WORD and len(text) >= NAME_LENGTH)
+        if kind == WORD:
+            for place in range(len(letters)):
+                masks[letters[place]] |= bit << np.uint64(place)
+        while at < len(order) and source[order[at]] == s:
+            token = order[at]
+            i = pair_of[token]
+            m = shapes[i, 1]
+            start = offsets[i] + (token - source_starts[i]) * m
+            for k in range(m):
+                t = target[target_starts[i] + k]
+                if known[t] >> _STAMP != s:
+                    found = 0
+                    if target_kinds[t] == kind:
+                        other = target_letters[target_folds[t] : target_folds[t + 1]][:LONGEST]
+                        shortest, prefix = min(len(letters), len(other)), 0
+                        while prefix < shortest and letters[prefix] == other[prefix]:
+                            prefix += 1
+                        common = _common(masks, len(letters), other) if kind == WORD else 0
+                        found = common | (prefix << _SIX)
+                        if _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
+                            found |= _SAME | (_SAME_NAME if name else 0)
+                    known[t] = (s << _STAMP) | found
+                result[start + k] = np.uint16(known[t])
+            at += 1
+        for place in range(len(letters)):
+            masks[letters[place]] = np.uint64(0)
+
+
+@kernel(error_model="numpy")
+def _equal(text, other):  # type: ignore[no-untyped-def]
+    place, length = 0, len(text)
+    if len(other) != length:
+        return False
+    while place < length and text[place] == other[place]:
+        place += 1
+    return place == length
+
+
+@kernel(error_model="numpy")
+def _common(masks, length, other):  # type: ignore[no-untyped-def]
+    """Return the longest common subsequence of a word and of another one of ``length`` letters.
+
+    ``masks`` has the places of each letter in the other word as bits.
+    """
+    free = ~np.uint64(0)
+    for place in range(len(other)):
+        taken = free & masks[other[place]]
+        free = (free + taken) | (free - taken)
+    bit = np.uint64(1)
+    return _bits(~free & ((bit << np.uint64(length)) - bit))
+
+
+@kernel(error_model="numpy")
+def _spelling(  # type: ignore[no-untyped-def]
+    shapes,
+    offsets,
+    comparisons,
+    source,
+    source_starts,
+    source_folds,
+    source_kinds,
+    target,
+    target_starts,
+    target_folds,
+    target_kinds,
+    out,
+):
+    zero, one = np.float32(0.0), np.float32(1.0)
+    out[:, : len(comparisons)] = zero
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
             s = source[source_starts[i] + j]
-            a, kind = source_offsets[s], source_kinds[s]
-            long_a = min(source_offsets[s + 1] - a, LONGEST)
-            for at in range(long_a):
-                masks[source_letters[a + at]] |= bit << np.uint64(at)
+            kind, long_a = source_kinds[s], min(source_folds[s + 1] - source_folds[s], LONGEST)
             for k in range(m):
                 t = target[target_starts[i] + k]
-                b, other = target_offsets[t], target_kinds[t]
-                long_b = min(target_offsets[t + 1] - b, LONGEST)
+                other = target_kinds[t]
                 edge = offsets[i] + j * m + k
-                out = features[edge - offsets[0]]
-                for c in range(column, column + 12):
-                    out[c] = zero
                 if kind != other:
                     mixed = kind == PUNCTUATION or other == PUNCTUATION
-                    out[column + (3 if mixed else 6)] = one
+                    out[3 if mixed else 6, edge] = one
                     continue
-                shortest, length = min(long_a, long_b), max(long_a, long_b)
-                prefix = 0
-                while prefix < shortest and source_letters[a + prefix] == target_letters[b + prefix]:
-                    prefix += 1
+                found = np.int64(comparisons[edge])
+                same = (found & _SAME) != 0
                 if kind == PUNCTUATION:
-                    out[column + (1 if same[edge] else 2)] = one
+                    out[1 if same else 2, edge] = one
                     continue
+                long_b = min(target_folds[t + 1] - target_folds[t], LONGEST)
+                shortest, length = min(long_a, long_b), max(long_a, long_b)
+                common, prefix = found & _SIX_BITS, (found >> _SIX) & _SIX_BITS
                 if kind == NUMBER:
-                    out[column + (4 if prefix == length else 5)] = one
+                    out[4 if prefix == length else 5, edge] = one
                     continue
-                free = ~np.uint64(0)
-                for at in range(long_b):
-                    taken = free & masks[target_letters[b + at]]
-                    free = (free + taken) | (free - taken)
-                common = _bits(~free & ((bit << np.uint64(long_a)) - bit))
-                ratio = np.float32(common) / np.float32(length)
-                out[column] = one if same[edge] else zero
-                out[column + 7] = np.float32(prefix) / np.float32(length)
-                out[column + 8] = out[column + 7] * np.float32(min(length, LONG_PREFIX)) / LONG_PREFIX
-                out[column + 9] = ratio
-                out[column + 10] = one if shortest >= COGNATE_LENGTH and ratio > COGNATE_RATIO else zero
-                out[column + 11] = np.float32(length - shortest) / np.float32(length)
-            for at in range(long_a):
-                masks[source_letters[a + at]] = np.uint64(0)
+                scale = np.float32(length)
+                ratio, ahead = np.float32(common) / scale, np.float32(prefix) / scale
+                out[0, edge] = one if same else zero
+                out[7, edge] = ahead
+                out[8, edge] = ahead * np.float32(min(length, LONG_PREFIX)) / LONG_PREFIX
+                out[9, edge] = ratio
+                out[10, edge] = one if shortest >= COGNATE_LENGTH and ratio > COGNATE_RATIO else zero
+                out[11, edge] = np.float32(length - shortest) / scale

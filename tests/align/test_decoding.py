@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from align import fertility, matching
-from align.decoding import decode
+from align.decoding import decode, score
 from align.features import Edges, Extra, edge_offsets
 from align.scoring import score_edges
 
@@ -24,7 +24,7 @@ WEIGHTS = np.array([0.8, -0.3, 0.4, 1.0, 0.2, 0.5, 0.1, 0.3, 0.4])
 
 def test_one_link_a_word_is_the_matching():
     edges = block(0)
-    found = decode(edges, WEIGHTS[:5], bias=0.25)
+    found = decode(score(edges, WEIGHTS[:5]), bias=0.25)
     scores = score_edges(edges.features, WEIGHTS[:5])
     assert np.array_equal(found.scores, scores)
     assert np.array_equal(
@@ -36,7 +36,7 @@ def test_one_link_a_word_is_the_matching():
 @pytest.mark.parametrize("most", [2, 3])
 def test_the_scores_of_links_sum_to_the_value_of_the_labelling(most):
     edges = block(most)
-    found = decode(edges, WEIGHTS, most=most)
+    found = decode(score(edges, WEIGHTS), most=most)
     raw = score_edges(edges.features, WEIGHTS[:5])
     costs = edges.extra.costs(WEIGHTS[5:])
     links = np.zeros(len(raw), dtype=bool)
@@ -65,7 +65,7 @@ def test_the_scores_of_links_sum_to_the_value_of_the_labelling(most):
 
 def test_a_bias_gives_more_links_at_the_same_scores():
     edges = block(5)
-    few, many = decode(edges, WEIGHTS, most=2), decode(edges, WEIGHTS, most=2, bias=0.5)
+    few, many = decode(score(edges, WEIGHTS), most=2), decode(score(edges, WEIGHTS), most=2, bias=0.5)
     assert len(many.linked) > len(few.linked)
     raw = score_edges(edges.features, WEIGHTS[:5])
     np.testing.assert_allclose(many.scores[many.linked], raw[many.linked] - many.charges, atol=1e-12)
@@ -75,4 +75,4 @@ def test_words_need_features():
     edges = block(0)
     bare = Edges(edges.shapes, edges.offsets, edges.features, edges.names)
     with pytest.raises(ValueError, match="no features of words"):
-        decode(bare, WEIGHTS, most=2)
+        decode(score(bare, WEIGHTS), most=2)

@@ -19,13 +19,16 @@ from align.features import (
     compute_parts,
     edge_offsets,
     feature_names,
+    logarithm,
     parse_groups,
+    score_parts,
 )
 from align.features.groups import SCALE
 from align.features.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter, normal_number
 from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
 from align.sampler import Direction
+from align.scoring import score_edges
 from align.vocabulary import Vocabulary
 
 _spec = importlib.util.spec_from_file_location("feature_twins", Path(__file__).with_name("feature_twins.py"))
@@ -312,6 +315,22 @@ class TestCompute:
         assert ends[-1] == len(text)
         assert len(ends) > 5
 
+    @pytest.mark.parametrize("groups", [DEFAULT_GROUPS, tuple(GROUPS), ("position",)])
+    def test_scores_without_features_are_those_of_the_features(self, monkeypatch, groups):
+        """Bit by bit: what was trained on is what is predicted with."""
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 100)
+        monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
+        text, given = corpus(40), resources()
+        weights = np.random.default_rng(2).normal(size=len(feature_names(groups, given)))
+        extra = {"extra_source": EXTRA_SOURCE, "extra_target": EXTRA_TARGET}
+        parts = [part for _, _, part in score_parts(text, given, weights, groups=groups, **extra)]
+        edges = computed(text, given, groups)
+        assert np.array_equal(
+            np.concatenate([part.scores for part in parts]), score_edges(edges.features, weights)
+        )
+        assert np.array_equal(np.concatenate([part.shapes for part in parts]), edges.shapes)
+        assert all(part.offsets[-1] == len(part.scores) for part in parts)
+
     def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
         text, given = corpus(40), resources()
         found = []
@@ -379,6 +398,18 @@ class TestCompute:
         assert joint[2].argmax() == 2
         straight = edges.features[:, edges.names.index("left_anchor_straight")].reshape(5, 5)
         assert straight[2].tolist() == [0, 0, SCALE, 0, 0]
+
+
+class TestLogarithm:
+    def test_it_is_the_scaled_logarithm(self):
+        values = np.concatenate(
+            [np.geomspace(1e-9, 1.0, 5000), [0.0, 1e-40, np.exp(-10), 0.5, 1.0, np.sqrt(0.5)]]
+        ).astype(np.float32)
+        out = np.empty_like(values)
+        logarithm.scaled(values, out)
+        expected = [twins.scaled_log(float(value)) for value in values]
+        np.testing.assert_allclose(out, expected, atol=2e-7)
+        assert out[values == 1.0].tolist() == [1.0, 1.0]
 
 
 class TestGroups:

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -90,6 +91,12 @@ def context(stages):
     )
 
 
+@pytest.fixture(autouse=True)
+def _nothing_is_shipped(monkeypatch):
+    """So that labels are silver where nothing else is said."""
+    monkeypatch.setattr(label, "shipped_weights", list)
+
+
 def made(context):
     """The kinds, the pairs and the labels that were written, and the summary."""
     folder = context.folder
@@ -106,7 +113,7 @@ def links_of(labels, pair):
     return list(zip(labels.source[here].tolist(), labels.target[here].tolist(), strict=True))
 
 
-def test_without_gold_to_train_on_labels_are_silver(context, stages):
+def test_silver_labels(context, stages):
     label.run(context, pairs=50)
     kind, pairs, labels, summary = made(context)
     assert (kind == label.CORPUS).all()
@@ -172,6 +179,20 @@ def test_both_kinds_stand_one_after_the_other(context):
     assert links_of(labels, 10) == [(0, 0), (1, 1)]
     assert summary["silver"]["pairs"] == 10
     assert summary["gold"]["pairs"] == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "train", "shipped", "expected"),
+    [
+        (None, 3, True, "gold"),
+        (None, 0, True, "none"),
+        (None, 0, False, "silver"),
+        ("silver", 3, True, "silver"),
+    ],
+)
+def test_what_is_not_said_follows_from_the_gold(labels, train, shipped, expected, monkeypatch):
+    monkeypatch.setattr(label, "shipped_weights", lambda: [Path("models/default")] if shipped else [])
+    assert label.wanted_labels(labels, train) == expected
 
 
 def test_no_labels_can_be_asked_for(context):

@@ -11,7 +11,7 @@ import pytest
 
 from align.calibration import calibrate
 from align.corpus import Corpus, Sentences
-from align.decoding import decode
+from align.decoding import decode, score
 from align.errors import InputError, WorkError
 from align.features import Edges, Resources, compute
 from align.labels import Labels
@@ -184,7 +184,7 @@ def test_a_model_of_several_links_a_word(stages, tmp_path):
     assert model.names == edges.names + edges.extra.names
     assert (model.weights[len(edges.names) :] >= 0).all()
     assert (model.weights[len(edges.names) :] > 0).any()  # no word has two links in this gold
-    linked = decode(edges, model.weights, most=2).linked
+    linked = decode(score(edges, model.weights), most=2).linked
     gold, _ = labels.dense(edges.shapes)
     assert gold[linked].sum() >= 0.95 * max(gold.sum(), len(linked))
     assert model.calibration == calibrate(edges, labels, model.weights, most=2)
