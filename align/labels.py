@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -152,7 +153,13 @@ class Labels:
 
 
 def from_gold(
-    links: Sequence[Sequence[Link]], block: Corpus, *, similarity: np.ndarray | None = None, most: int = 1
+    links: Sequence[Sequence[Link]],
+    block: Corpus,
+    *,
+    similarity: np.ndarray | None = None,
+    most: int = 1,
+    probability: np.ndarray | None = None,
+    least: float = 0.0,
 ) -> Labels:
     """Turn links made by hand, over surface tokens, into labels over analysis tokens.
 
@@ -163,7 +170,9 @@ def from_gold(
     Where words may have K > 1 links, this matching comes first, so that the parts of a split word get
     partners of their own. Then each sure link of which no combination is in it adds one, of the tokens with
     the fewest links: a link of *du* to *of* alone makes one label, *de* - *of*, and no word with two links.
-    Of all these the largest set with at most K links a word is sure.
+    Of all these the largest set with at most K links a word is sure. With ``least`` > 0 a link beyond the
+    matching is sure only if one of its words has none there and it is likely enough: links that nothing
+    speaks for (those between all words of two phrases) would teach more harm than good.
 
     Parameters
     ----------
@@ -176,6 +185,10 @@ def from_gold(
         for example Dice.
     most : int
         Links K that a word may have, >= 1.
+    probability : ndarray of float, shape (E,), optional
+        How likely each edge is, in [0, 1]. Default: certain.
+    least : float
+        With K > 1, the probability that a link beyond the matching needs, in [0, 1]; 0: all are taken.
 
     Raises
     ------
@@ -193,8 +206,12 @@ def from_gold(
             # so small that it decides between equal similarities only
             alike = np.asarray(similarity[starts[i] : starts[i + 1]], dtype=np.float64)
             scores = (np.clip(alike, 0, 1).reshape(shapes[i]) + 1e-6 * scores) / (1 + 1e-6)
+        likely = np.ones(shapes[i], dtype=bool)
+        if probability is not None:
+            likely = probability[starts[i] : starts[i + 1]].reshape(shapes[i]) >= least
         one = block.block(i, i + 1)
-        labelled.append(_label(pair, one.source.parents, one.target.parents, scores, most))
+        further = _Further(most, likely, least > 0)
+        labelled.append(_label(pair, one.source.parents, one.target.parents, scores, further))
     return Labels.from_lists(labelled)
 
 
@@ -246,12 +263,20 @@ def largest_set(cells: Sequence[tuple[int, int]], scores: np.ndarray, most: int)
     return {(int(j), int(k)) for j, k in np.argwhere(links.reshape(scores.shape))}
 
 
+class _Further(NamedTuple):
+    """Which links beyond the matching may be sure: at most so many a word, likely ones, of lone words."""
+
+    most: int
+    likely: np.ndarray
+    lone: bool
+
+
 def _label(
     links: Sequence[Link],
     source_parents: np.ndarray,
     target_parents: np.ndarray,
     scores: np.ndarray,
-    most: int,
+    further: _Further,
 ) -> list[Link]:
     """Return the labels of one pair."""
     source, target = _children(source_parents), _children(target_parents)
@@ -264,8 +289,12 @@ def _label(
         if link.sure and cells:
             combinations.append(cells)
     kept = largest_matching(sorted(sure), scores) if sure else set()
-    if sure and most > 1:
-        kept = largest_set(sorted(_represented(combinations, kept, scores)), scores, most)
+    if sure and further.most > 1:
+        more = _represented(combinations, kept, scores) - kept
+        if further.lone:
+            rows, columns = {j for j, _ in kept}, {k for _, k in kept}
+            more = {(j, k) for j, k in more if further.likely[j, k] and not (j in rows and k in columns)}
+        kept = largest_set(sorted(kept | more), scores, further.most)
     return [Link(*cell, cell in kept) for cell in sorted(sure | possible)]
 
 

@@ -173,6 +173,22 @@ def test_parts_of_a_split_word_are_not_taken_for_words_with_two_links():
     assert sorted(np.bincount([j for j, _ in three])) == [1, 2]
 
 
+def test_links_that_nothing_speaks_for_can_be_left_free():
+    block = corpus_of(([0, 1], [0, 1, 2]))
+    links = [[Link(0, 0), Link(0, 1), Link(1, 0), Link(1, 1), Link(1, 2)]]
+    probability = np.array([0, 0, 0, 0, 0, 0.2])
+    assert len(sure_of(from_gold(links, block, most=3))) == 5
+    assert len(sure_of(from_gold(links, block, most=3, probability=probability))) == 5
+    # the matching is 0-0 and 1-2: the target word 1 is alone, 1-0 links words that are not
+    assert sure_of(from_gold(links, block, most=3, least=0.1)) == [(0, 0), (0, 1), (1, 1), (1, 2)]
+    for least, expected in ((0.2, [(0, 0), (1, 1), (1, 2)]), (0.3, [(0, 0), (1, 1)])):
+        similarity = np.array([1, 0, 0, 0, 1, 0.0])
+        made = from_gold(links, block, most=3, least=least, probability=probability, similarity=similarity)
+        assert sure_of(made) == expected
+        assert len(made.source) == 5
+    assert len(sure_of(from_gold(links, block, least=0.9, probability=probability))) == 2
+
+
 def test_with_enough_links_a_word_every_surface_link_is_kept():
     generator = np.random.default_rng(0)
     for _ in range(50):

@@ -12,6 +12,7 @@ from align.corpus import Corpus, Sentences
 from align.errors import InputError, WorkError
 from align.labels import Labels
 from align.lexicon import Lexicon, estimate
+from align.posteriors import Posteriors
 from pipeline import label
 from pipeline.config import Config
 from pipeline.engine import Serial
@@ -333,13 +334,36 @@ def test_options_out_of_range_are_refused(context, options, message):
 
 
 def test_with_several_links_a_word_more_of_the_gold_is_sure(context, stages, capsys):
-    write_gold(stages, ["0-0 0-1 1-0 1-1", *GOLD_LINKS[1:]])
-    context.config.values["gold"]["train"] = 1
+    write_gold(stages, ["0-0 0-1 1-0 1-1", "0-0 1-1 1-2", *GOLD_LINKS[2:]])
+    context.config.values["gold"]["train"] = 2
     label.run(context)
-    assert made(context)[2].sure.tolist().count(True) == 2
+    assert made(context)[2].counts().tolist() == [2, 2]
     context.config.values["train"]["fertility"] = 2
-    label.run(context)
+    label.run(context, least=0.0)
     _, _, labels, summary = made(context)
-    assert labels.sure.tolist() == [True] * 4
-    assert summary["gold"]["links"] == 4
-    assert "4 links of at most 2 a word, from 4 sure ones; 0 free" in capsys.readouterr().err
+    assert labels.counts().tolist() == [4, 3]
+    assert summary["gold"]["links"] == 7
+    assert "7 links of at most 2 a word, from 7 sure ones; 0 free" in capsys.readouterr().err
+    # in the first pair no word is left alone by the matching
+    label.run(context)
+    assert made(context)[2].counts().tolist() == [2, 3]
+
+
+def test_unlikely_links_beyond_the_matching_are_free(context, stages):
+    write_gold(stages, ["0-0 1-1", "0-0 1-1 1-2", *GOLD_LINKS[2:]])
+    context.config.values["gold"]["train"] = 2
+    context.config.values["train"]["fertility"] = 2
+    shapes = np.array([[2, 2], [3, 3], [1, 1], [2, 2]])
+    edges = int(shapes.prod(axis=1).sum())
+    for certain, sampled, expected in ((True, True, 3), (False, True, 2), (False, False, 3)):
+        both = np.full((2, edges), 65535 if certain else 0, dtype=np.uint16)
+        posteriors = replace(Posteriors.of(shapes, *both), sampled=np.full(4, sampled))
+        posteriors.save(stages / "lexicon" / "posteriors" / "gold")
+        label.run(context)
+        assert made(context)[2].counts().tolist() == [2, expected]
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
+def test_what_is_no_probability_is_refused(context, least):
+    with pytest.raises(InputError, match=r"label\.least: .* is no probability"):
+        label.run(context, least=least)
