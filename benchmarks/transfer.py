@@ -9,6 +9,7 @@ eflomal on the same tokens.
 from __future__ import annotations
 
 import argparse
+import shutil
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.links import format_pharaoh
 from align.posteriors import load_if_there
+from align.weights import Weights
 from benchmarks import eflomal
 from benchmarks.command import add_common_arguments, finish, tool_of
 from benchmarks.figures import (
@@ -33,7 +35,7 @@ from benchmarks.figures import (
     write_lines,
 )
 from benchmarks.gold import links_file, sampled_links, text_file
-from benchmarks.models import Training, links_with
+from benchmarks.models import Training
 from benchmarks.runs import Kernels, Pipeline
 
 NOTES = """\
@@ -124,25 +126,17 @@ class Bench:
         """Return the table of one corpus that is held out, and its figures."""
         folder = self._args.out / gold.name
         folder.mkdir(exist_ok=True)
-        own = self._pipeline(gold, "silver", 0)
-        own.run("evaluate")
-        model, preprocess, lexicon = (own.folder(name) for name in ("train", "preprocess", "lexicon"))
-        weights, names = self._weights(teachers)
-        known = tuple(line.split("\t")[0] for line in read_lines(model / "weights.tsv"))
-        if names != known:
-            raise InputError(f"{gold.name}: its features are not those of {teachers[0].name}; see the groups")
-        write_lines(
-            folder / "weights.tsv",
-            (f"{name}\t{weight!r}" for name, weight in zip(names, weights.tolist(), strict=True)),
-        )
-        files = {
-            "Liaison transferred": folder / "transferred.txt",
-            "Liaison self-trained": folder / "self.txt",
-        }
-        write_lines(
-            files["Liaison transferred"], map(format_pharaoh, links_with(weights, model, preprocess, lexicon))
-        )
-        write_lines(files["Liaison self-trained"], read_lines(own.folder("evaluate") / "gold.links.txt"))
+        self._learn(teachers).save(folder / "weights")
+        files = {}
+        for name, options in (
+            ("transferred", {"labels": "none", "weights": str(folder / "weights")}),
+            ("self-trained", {"labels": "silver"}),
+        ):
+            pipeline = self._pipeline(gold, options, 0)
+            pipeline.run("evaluate")
+            files[f"Liaison {name}"] = folder / f"{name}.txt"
+            shutil.copyfile(pipeline.folder("evaluate") / "gold.links.txt", files[f"Liaison {name}"])
+        preprocess, lexicon = pipeline.folder("preprocess"), pipeline.folder("lexicon")
         posteriors = load_if_there(lexicon / "posteriors" / "gold")
         if posteriors is not None:
             files["Liaison's sampler alone"] = folder / "sampler.txt"
@@ -150,25 +144,26 @@ class Bench:
             write_lines(files["Liaison's sampler alone"], map(format_pharaoh, found))
         peers: dict[str, Path] = {}
         if self._tool is not None:
-            eflomal.align(self._tool, preprocess, ("gold",), folder / "eflomal")
+            eflomal.align(self._tool, preprocess, folder / "eflomal")
             found_files = eflomal.symmetrised(preprocess, folder / "eflomal")
             peers = {f"eflomal {method}": path for method, path in found_files.items()}
         return report(gold, teachers, files, peers, folder)
 
-    def _weights(self, teachers: list[Gold]) -> Any:
-        """Return the weights that the gold of all teachers gives, and the names of their features."""
+    def _learn(self, teachers: list[Gold]) -> Weights:
+        """Return the weights that the gold of all teachers gives."""
         for teacher in teachers:
             if teacher.name not in self._trainings:
                 pairs = len(read_lines(links_file(teacher.prefix)))
-                pipeline = self._pipeline(teacher, "gold", pairs)
+                pipeline = self._pipeline(teacher, {"labels": "gold"}, pairs)
                 pipeline.run("train")
                 self._trainings[teacher.name] = Training.load(
                     *(pipeline.folder(name) for name in ("featurize", "label", "train"))
                 )
         training = Training.join([self._trainings[teacher.name] for teacher in teachers])
-        return training.weights(), training.edges.names
+        provenance = {"gold": [teacher.name for teacher in teachers], "pairs": len(training.pairs)}
+        return training.learnt(provenance)
 
-    def _pipeline(self, gold: Gold, labels: str, train: int) -> Pipeline:
+    def _pipeline(self, gold: Gold, options: dict[str, Any], train: int) -> Pipeline:
         files = [str(text_file(gold.prefix, language)) for language in (gold.source, gold.target)]
         settings: dict[str, dict[str, Any]] = {
             "corpus": {
@@ -179,10 +174,10 @@ class Bench:
                 "tokenized": True,
             },
             "gold": {"files": files, "links": str(links_file(gold.prefix)), "base": 0, "train": train},
-            "train": {"labels": labels},
+            "train": options,
         }
         return Pipeline(
-            self._args.out / "configs" / f"{gold.name}-{labels}.toml",
+            self._args.out / "configs" / f"{gold.name}-{options['labels']}.toml",
             settings,
             workdir=self._args.workdir,
             kernels=self._kernels,

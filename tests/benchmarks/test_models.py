@@ -11,6 +11,7 @@ from align.labels import Labels
 from align.links import Link
 from align.posteriors import Posteriors
 from align.sampler import SCALE
+from align.weights import Weights
 from benchmarks import ablation, accuracy, hansards, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
 from benchmarks.models import Training, folds
@@ -45,6 +46,16 @@ def test_weights_are_learnt_with_the_options_of_the_stage():
     joined = Training.join([training(1.0), training(1.0)])
     assert len(joined.edges) == 6
     assert joined.weights()[0] > 0
+
+
+def test_what_is_learnt_can_be_saved_and_given(tmp_path):
+    learnt = training(1.0).learnt({"gold": ["a"]})
+    learnt.save(tmp_path)
+    found = Weights.load(tmp_path)
+    assert found.names == ("x",)
+    assert found.weights.tolist() == learnt.weights.tolist()
+    assert found.provenance == {"gold": ["a"]}
+    assert found.options == {name: OPTIONS[name] for name in OPTIONS if name != "pairs"}
 
 
 def test_only_the_chosen_pairs_are_learnt_from():
@@ -82,6 +93,14 @@ def test_sizes_are_whole_numbers():
     for wrong in ("", "0", "2k", "1,,2", "-3"):
         with pytest.raises(InputError, match="--sizes"):
             accuracy.sizes_of(wrong)
+
+
+def test_the_row_of_the_default_weights_needs_them(monkeypatch, tmp_path):
+    names = [each.name for each in accuracy.CONFIGURATIONS]
+    monkeypatch.setattr(accuracy, "shipped_weights", lambda: [tmp_path / "default"])
+    assert [each.name for each in accuracy.configurations()] == names
+    monkeypatch.setattr(accuracy, "shipped_weights", lambda: [tmp_path / "other"])
+    assert [each.name for each in accuracy.configurations()] == ["gold-100", "self-trained"]
 
 
 def test_options_are_added_to_sections():
