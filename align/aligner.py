@@ -18,12 +18,11 @@ import numpy as np
 from align.blocklinks import BlockLinks
 from align.calibration import confidence
 from align.corpus import Corpus
+from align.decoding import Decoded, decode
 from align.features import Edges, compute_parts, pair_shapes
-from align.matching import solve
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
 from align.posteriors import Posteriors
-from align.scoring import score_edges
 from align.shipped import find_model
 from align.text.processor import Tokens
 
@@ -115,18 +114,20 @@ class Aligner:
         dict
             ``{"source": tokens, "target": tokens, "links": [{"source": 0, "target": 0, "score": 1.9,
             "confidence": 0.97, "contributions": {"cosine": 0.7, ...}}, ...]}``. The contributions of a link,
-            weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them.
+            weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them. Where
+            a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
         """
         tokens = self.tokens(source, target)
         block = PairBlock.build([tokens], self._vocabularies)
         links: dict[tuple[int, int], dict[str, Any]] = {}
         for start, stop, edges in self._parts(block.corpus, block.extra_source, block.extra_target):
-            scores, linked = self._decode(edges, bias)
+            scores, linked, charges = self._decode(edges, bias)
             _, sources, targets = _surface(block.corpus.block(start, stop), edges, linked)
-            for edge, *cell in zip(linked.tolist(), sources.tolist(), targets.tolist(), strict=True):
+            found = (linked.tolist(), charges.tolist(), sources.tolist(), targets.tolist())
+            for edge, charge, *cell in zip(*found, strict=True):
                 link = (cell[0], cell[1])
                 if link not in links or scores[edge] > links[link]["score"]:
-                    links[link] = self._reasons(link, float(scores[edge]), edges.features[edge])
+                    links[link] = self._reasons(link, float(scores[edge]), charge, edges.features[edge])
         return {
             "source": tokens[0].surface,
             "target": tokens[1].surface,
@@ -184,7 +185,7 @@ class Aligner:
         """
         chosen, scores = [_NO_LINKS], [np.zeros(0)]
         for start, stop, edges in self._parts(corpus, extra_source, extra_target, posteriors):
-            scored, linked = self._decode(edges, bias)
+            scored, linked, _ = self._decode(edges, bias)
             pairs, sources, targets = _surface(corpus.block(start, stop), edges, linked)
             chosen.append(np.stack([pairs + start, sources, targets]))
             scores.append(scored[linked])
@@ -218,19 +219,22 @@ class Aligner:
             extra_source=extra_source,
             extra_target=extra_target,
             posteriors=posteriors,
+            extra_groups=self.model.extra_groups,
         )
 
-    def _decode(self, edges: Edges, bias: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of edges, and the indices of those that are linked."""
-        scores = score_edges(edges.features, self.model.weights)
-        linked = solve(scores + bias if bias else scores, edges.shapes, edges.offsets)
-        return scores, np.flatnonzero(linked)
+    def _decode(self, edges: Edges, bias: float) -> Decoded:
+        return decode(edges, self.model.weights, most=self.model.fertility, bias=bias)
 
-    def _reasons(self, link: tuple[int, int], score: float, values: np.ndarray) -> dict[str, Any]:
-        shares = self.model.weights * values.astype(np.float64)
+    def _reasons(
+        self, link: tuple[int, int], score: float, charge: float, values: np.ndarray
+    ) -> dict[str, Any]:
+        own = len(values)
+        shares = self.model.weights[:own] * values.astype(np.float64)
         contributions = {
-            name: share for name, share in zip(self.model.names, shares.tolist(), strict=True) if share
+            name: share for name, share in zip(self.model.names[:own], shares.tolist(), strict=True) if share
         }
+        if charge:
+            contributions["fertility"] = -charge
         return {
             "source": link[0],
             "target": link[1],

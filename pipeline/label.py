@@ -230,7 +230,8 @@ def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, 
         raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
     block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
     similarity, _, _ = edge_values(lexicon, block)
-    labels = from_gold(gold.links[:train], block, similarity=similarity)
+    fertility = context.option("train.fertility")
+    labels = from_gold(gold.links[:train], block, similarity=similarity, most=fertility)
     linked = np.flatnonzero(np.diff(labels.offsets) > 0)
     if not len(linked):
         raise InputError(f"{gold.path}: none of the first {train} pairs has a link; nothing can be learnt")
@@ -248,8 +249,9 @@ def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, 
         "sure_links_of_gold": sure,
     }
     context.say(
-        f"gold labels of {len(linked)} of {train} pairs: {figures['links']} links in matchings, from {sure} "
-        f"sure ones; {figures['free']} free of cost"
+        f"gold labels of {len(linked)} of {train} pairs: {figures['links']} links "
+        f"{'in matchings' if fertility == 1 else f'of at most {fertility} a word'}, from {sure} sure ones; "
+        f"{figures['free']} free of cost"
     )
     return linked, labels.take(linked), figures
 

@@ -73,6 +73,11 @@ class Side:
             values[: self.known] = table[self.words[: self.known]]
         return values
 
+    @property
+    def size(self) -> int:
+        """Return the number of words of the vocabulary."""
+        return len(self._vocabulary)
+
     @cached_property
     def counts(self) -> np.ndarray:
         """Return the corpus count of each token's word, int64, shape (T,); 0 for extra words."""

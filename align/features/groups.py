@@ -27,7 +27,8 @@ from align.features import (
     spelling,
 )
 from align.features.block import Block
-from align.features.edges import Edges, edge_offsets
+from align.features.edges import Edges, Extra, edge_offsets
+from align.features.extra import compute_extra, join_extras
 from align.features.resources import Resources
 
 if TYPE_CHECKING:
@@ -148,6 +149,7 @@ def compute(
     extra_source: Sequence[str] = (),
     extra_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
+    extra_groups: Sequence[str] = (),
 ) -> Edges:
     """Compute the features of every edge of a block of sentence pairs.
 
@@ -163,20 +165,27 @@ def compute(
         Lookup keys of the extra words: id V + e is word e.
     posteriors : Posteriors, optional
         What was sampled of the N pairs.
+    extra_groups : sequence of str
+        Names from :data:`align.features.extra.EXTRA_GROUPS`; with none there are no features of words.
 
     Returns
     -------
     Edges
-        The bias and the groups' features times :data:`SCALE`, float32, all finite.
+        The bias and the groups' features times :data:`SCALE`, float32, all finite; those of words too.
     """
     names = feature_names(groups, resources)
     shapes = pair_shapes(corpus)
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
-    extra = (extra_source, extra_target)
-    for _ in _filled(corpus, resources, groups, extra, posteriors, lambda a, b: features[a:b]):
-        pass
-    return Edges(shapes, offsets, features, names)
+    words = (extra_source, extra_target)
+    extras = [
+        extra
+        for *_, extra in _filled(
+            corpus, resources, groups, extra_groups, words, posteriors, lambda a, b: features[a:b]
+        )
+        if extra is not None
+    ]
+    return Edges(shapes, offsets, features, names, join_extras(extras, extra_groups, resources))
 
 
 def compute_parts(
@@ -187,6 +196,7 @@ def compute_parts(
     extra_source: Sequence[str] = (),
     extra_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
+    extra_groups: Sequence[str] = (),
 ) -> Iterator[tuple[int, int, Edges]]:
     """Yield the features of a block a few pairs at a time, in memory that does not grow with the block.
 
@@ -208,9 +218,11 @@ def compute_parts(
             memory = np.empty((max(last - first, EDGES_AT_A_TIME), len(names)), dtype=np.float32)
         return memory[: last - first]
 
-    extra = (extra_source, extra_target)
-    for start, stop, features in _filled(corpus, resources, groups, extra, posteriors, rows):
-        yield start, stop, Edges(shapes[start:stop], edge_offsets(shapes[start:stop]), features, names)
+    words = (extra_source, extra_target)
+    for start, stop, features, extra in _filled(
+        corpus, resources, groups, extra_groups, words, posteriors, rows
+    ):
+        yield start, stop, Edges(shapes[start:stop], edge_offsets(shapes[start:stop]), features, names, extra)
 
 
 def pair_shapes(corpus: Corpus) -> np.ndarray:
@@ -222,16 +234,17 @@ def _filled(
     corpus: Corpus,
     resources: Resources,
     groups: Sequence[str],
-    extra: tuple[Sequence[str], Sequence[str]],
+    extra_groups: Sequence[str],
+    words: tuple[Sequence[str], Sequence[str]],
     posteriors: Posteriors | None,
     rows: Callable[[int, int], np.ndarray],
-) -> Iterator[tuple[int, int, np.ndarray]]:
+) -> Iterator[tuple[int, int, np.ndarray, Extra | None]]:
     """Yield runs of pairs with their features; ``rows(first, last)`` gives the memory for a run of edges."""
     columns = np.cumsum([1, *(len(GROUPS[group].names(resources)) for group in groups)]).tolist()
     offsets = edge_offsets(pair_shapes(corpus))
     for start, stop in spans(offsets, _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
-        block = Block(corpus.block(start, stop), resources, *extra, stored)
+        block = Block(corpus.block(start, stop), resources, *words, stored)
         for first, last in spans(block.offsets, EDGES_AT_A_TIME):
             part = block.part(first, last)
             features = rows(int(offsets[start + first]), int(offsets[start + last]))
@@ -239,7 +252,12 @@ def _filled(
             for group, column in zip(groups, columns, strict=False):
                 GROUPS[group].fill(part, features, column)
             features *= SCALE
-            yield start + first, start + last, features
+            extra = None
+            if extra_groups:
+                extra = compute_extra(part, extra_groups)
+                extra.source[:] *= SCALE
+                extra.target[:] *= SCALE
+            yield start + first, start + last, features, extra
 
 
 def spans(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:

@@ -37,7 +37,7 @@ def training(value):
     features = np.tile(np.array([[value], [0], [0], [value]], dtype=np.float32), (3, 1))
     edges = Edges(shapes, edge_offsets(shapes), features, ("x",))
     links = [Link(0, 0), Link(1, 1)]
-    return Training(edges, Labels.from_lists([links, links, []]), np.array([4, 5, 6]), OPTIONS)
+    return Training(edges, Labels.from_lists([links, links, []]), np.array([4, 5, 6]), OPTIONS, ("spelling",))
 
 
 def test_weights_are_learnt_with_the_options_of_the_stage():

@@ -70,7 +70,7 @@ def stages(tmp_path):
 @pytest.fixture
 def context(stages):
     values = {
-        "train": {"labels": None},
+        "train": {"labels": None, "fertility": 1},
         "gold": {"links": str(stages / "gold.align"), "format": "pharaoh", "base": 0, "train": 0},
     }
     folder = stages / "label"
@@ -85,7 +85,7 @@ def context(stages):
         workdir=folder,
         engine=Serial(),
         reporter=Reporter("tiny"),
-        stage=Stage("label", label.run, uses=("train.labels", "gold.*")),
+        stage=Stage("label", label.run, uses=("train.labels", "train.fertility", "gold.*")),
         config=Config(stages / "tiny.toml", values, frozenset()),
     )
 
@@ -309,3 +309,16 @@ def test_a_corpus_without_usable_pairs_is_refused(context, stages):
 def test_options_out_of_range_are_refused(context, options, message):
     with pytest.raises(InputError, match=message):
         label.run(context, **options)
+
+
+def test_with_several_links_a_word_more_of_the_gold_is_sure(context, stages, capsys):
+    write_gold(stages, ["0-0 0-1 1-0 1-1", *GOLD_LINKS[1:]])
+    context.config.values["gold"]["train"] = 1
+    label.run(context)
+    assert made(context)[2].sure.tolist().count(True) == 2
+    context.config.values["train"]["fertility"] = 2
+    label.run(context)
+    _, _, labels, summary = made(context)
+    assert labels.sure.tolist() == [True] * 4
+    assert summary["gold"]["links"] == 4
+    assert "4 links of at most 2 a word, from 4 sure ones; 0 free" in capsys.readouterr().err
