@@ -13,15 +13,13 @@ import numpy as np
 
 from align.aligner import Aligner
 from align.arrays import load_array
-from align.calibration import calibrate
 from align.corpus import Corpus
-from align.features import DEFAULT_GROUPS, Edges
+from align.features import Edges
 from align.labels import Labels
 from align.links import Link
 from align.posteriors import load_if_there
 from align.problem import MatchingProblem
 from align.solvers import SOLVERS
-from align.weights import Weights
 
 
 @dataclass(frozen=True)
@@ -88,23 +86,14 @@ class Training:
         linked = self.labels.counts() > 0
         usable = np.flatnonzero(linked) if chosen is None else chosen[linked[chosen]]
         problem = MatchingProblem(
-            self.edges, self.labels, pairs=usable, **self._those_of(MatchingProblem, without=("pairs",))
+            self.edges,
+            self.labels,
+            pairs=usable,
+            most=self.options.get("fertility", 1),
+            **self._those_of(MatchingProblem, without=("pairs",)),
         )
         run = SOLVERS[self.options["solver"]].run
         return run(problem, **self._those_of(run)).weights
-
-    def learnt(self, provenance: dict[str, Any]) -> Weights:
-        """Return the weights that all pairs give, of the default groups of features, to be saved."""
-        weights = self.weights()
-        names = ("solver", "cost_fn", "cost_fp", "lam", "passes", "tolerance", "seed")
-        return Weights(
-            self.edges.names,
-            weights,
-            DEFAULT_GROUPS,
-            calibrate(self.edges, self.labels, weights),
-            {name: self.options[name] for name in names if name in self.options},
-            provenance,
-        )
 
     def _those_of(self, function: Any, *, without: Sequence[str] = ()) -> dict[str, Any]:
         """Return the options that are keyword arguments of a function."""

@@ -11,7 +11,6 @@ from align.labels import Labels
 from align.links import Link
 from align.posteriors import Posteriors
 from align.sampler import SCALE
-from align.weights import Weights
 from benchmarks import ablation, accuracy, hansards, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
 from benchmarks.models import Training, folds
@@ -46,16 +45,6 @@ def test_weights_are_learnt_with_the_options_of_the_stage():
     joined = Training.join([training(1.0), training(1.0)])
     assert len(joined.edges) == 6
     assert joined.weights()[0] > 0
-
-
-def test_what_is_learnt_can_be_saved_and_given(tmp_path):
-    learnt = training(1.0).learnt({"gold": ["a"]})
-    learnt.save(tmp_path)
-    found = Weights.load(tmp_path)
-    assert found.names == ("x",)
-    assert found.weights.tolist() == learnt.weights.tolist()
-    assert found.provenance == {"gold": ["a"]}
-    assert found.options == {name: OPTIONS[name] for name in OPTIONS if name != "pairs"}
 
 
 def test_only_the_chosen_pairs_are_learnt_from():
@@ -119,11 +108,13 @@ def test_every_group_is_left_out_once_and_alone_once():
 
 
 def test_a_language_is_not_taught_by_itself(tmp_path):
-    swedish, other = (transfer.parse(text, tmp_path) for text in ("a:en-sv", "b:sv-en"))
-    french = transfer.parse("c:en-fr", tmp_path)
-    assert not swedish.foreign_to(other)
-    assert french.foreign_to(swedish)
-    assert french.name == "c.en-fr"
+    swedish, other, french = (transfer.parse(text, tmp_path) for text in ("a:en-sv", "b:sv-en", "c:en-fr"))
+    assert not transfer.foreign(swedish, other)
+    assert transfer.foreign(french, swedish)
+    assert french.prefix == tmp_path / "c"
+    assert french.size == 0
     for wrong in ("a", "a:en", ":en-sv", "a:en-"):
         with pytest.raises(InputError, match="not PREFIX:SOURCE-TARGET"):
             transfer.parse(wrong, tmp_path)
+    with pytest.raises(InputError, match="held out with a bitext"):
+        transfer.parse("a:en-sv:b:100", tmp_path)
