@@ -1,4 +1,4 @@
-"""Puts what is shipped in ``models/`` into the package, as ``align/models``; all else is in pyproject.toml."""
+"""Puts what is shipped in ``models/`` into the package, as ``align/models``; all else: pyproject.toml."""
 
 import shutil
 from pathlib import Path

@@ -18,12 +18,12 @@ import numpy as np
 from align.blocklinks import BlockLinks
 from align.calibration import confidence
 from align.corpus import Corpus
+from align.decoding import Decoded, decode, score
 from align.features import compute_parts, pair_shapes, score_parts
-from align.matching import solve
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
 from align.posteriors import Posteriors
-from align.scoring import Scores, score_edges
+from align.scoring import Scores
 from align.shipped import find_model
 from align.text.processor import Tokens
 
@@ -115,7 +115,8 @@ class Aligner:
         dict
             ``{"source": tokens, "target": tokens, "links": [{"source": 0, "target": 0, "score": 1.9,
             "confidence": 0.97, "contributions": {"cosine": 0.7, ...}}, ...]}``. The contributions of a link,
-            weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them.
+            weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them. Where
+            a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
         """
         tokens = self.tokens(source, target)
         block = PairBlock.build([tokens], self._vocabularies)
@@ -126,14 +127,16 @@ class Aligner:
             groups=self.model.groups,
             extra_source=block.extra_source,
             extra_target=block.extra_target,
+            extra_groups=self.model.extra_groups,
         ):
-            scored = Scores(edges.shapes, edges.offsets, score_edges(edges.features, self.model.weights))
-            scores, linked = self._decode(scored, bias)
+            scored = score(edges, self.model.weights)
+            scores, linked, charges = self._decode(scored, bias)
             _, sources, targets = _surface(block.corpus.block(start, stop), scored, linked)
-            for edge, *cell in zip(linked.tolist(), sources.tolist(), targets.tolist(), strict=True):
+            found = (linked.tolist(), charges.tolist(), sources.tolist(), targets.tolist())
+            for edge, charge, *cell in zip(*found, strict=True):
                 link = (cell[0], cell[1])
                 if link not in links or scores[edge] > links[link]["score"]:
-                    links[link] = self._reasons(link, float(scores[edge]), edges.features[edge])
+                    links[link] = self._reasons(link, float(scores[edge]), charge, edges.features[edge])
         return {
             "source": tokens[0].surface,
             "target": tokens[1].surface,
@@ -198,8 +201,9 @@ class Aligner:
             extra_source=extra_source,
             extra_target=extra_target,
             posteriors=posteriors,
+            extra_groups=self.model.extra_groups,
         ):
-            scored, linked = self._decode(part, bias)
+            scored, linked, _ = self._decode(part, bias)
             pairs, sources, targets = _surface(corpus.block(start, stop), part, linked)
             chosen.append(np.stack([pairs + start, sources, targets]))
             scores.append(scored[linked])
@@ -219,17 +223,19 @@ class Aligner:
         resources = self.model.resources
         return resources.source_vocabulary, resources.target_vocabulary
 
-    def _decode(self, edges: Scores, bias: float) -> tuple[np.ndarray, np.ndarray]:
-        """Return the scores of edges, and the indices of those that are linked."""
-        scores = edges.scores
-        linked = solve(scores + bias if bias else scores, edges.shapes, edges.offsets)
-        return scores, np.flatnonzero(linked)
+    def _decode(self, scores: Scores, bias: float) -> Decoded:
+        return decode(scores, most=self.model.fertility, bias=bias)
 
-    def _reasons(self, link: tuple[int, int], score: float, values: np.ndarray) -> dict[str, Any]:
-        shares = self.model.weights * values.astype(np.float64)
+    def _reasons(
+        self, link: tuple[int, int], score: float, charge: float, values: np.ndarray
+    ) -> dict[str, Any]:
+        own = len(values)
+        shares = self.model.weights[:own] * values.astype(np.float64)
         contributions = {
-            name: share for name, share in zip(self.model.names, shares.tolist(), strict=True) if share
+            name: share for name, share in zip(self.model.names[:own], shares.tolist(), strict=True) if share
         }
+        if charge:
+            contributions["fertility"] = -charge
         return {
             "source": link[0],
             "target": link[1],

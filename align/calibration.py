@@ -17,8 +17,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.matching import solve
-from align.scoring import score_edges
+from align.decoding import decode, score
 
 if TYPE_CHECKING:
     from align.features import Edges
@@ -29,7 +28,7 @@ _LEAST_SLOPE = 1e-3
 _STEPS = 100
 
 
-def calibrate(edges: Edges, labels: Labels, weights: np.ndarray) -> tuple[float, float]:
+def calibrate(edges: Edges, labels: Labels, weights: np.ndarray, *, most: int = 1) -> tuple[float, float]:
     """Fit the calibration of a model on labelled pairs: to be called when its weights are known.
 
     Parameters
@@ -40,14 +39,15 @@ def calibrate(edges: Edges, labels: Labels, weights: np.ndarray) -> tuple[float,
         Their links; a link that is not sure counts as right too.
     weights : ndarray of float64, shape (d,)
         The model's weights.
+    most : int
+        Links that a word may have, >= 1.
 
     Returns
     -------
     (float, float)
         (a, b), for ``Model.calibration``.
     """
-    scores = score_edges(edges.features, weights)
-    linked = solve(scores, edges.shapes, edges.offsets)
+    scores, linked, _ = decode(score(edges, weights), most=most)
     gold, free = labels.dense(edges.shapes)
     return fit_calibration(scores[linked], (gold | free)[linked])
 

@@ -2,8 +2,9 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 
 =============================== ==========================================================================
 ``model.json``                  format version, languages, text settings, feature groups, sizes,
-                                calibration, training options, provenance
-``weights.tsv``                 ``feature name TAB weight``, in the order of the features
+                                calibration, training options, provenance; where words may have several
+                                links how many, and the groups of the features of words
+``weights.tsv``                 ``feature name TAB weight``, in the order of the features, of edges first
 ``source.vocabulary.tsv``,      ``word TAB count`` by rank
 ``target.vocabulary.tsv``
 ``lexicon/*.npy``               bitext statistics; absent where ``sizes.cells`` is null
@@ -29,7 +30,7 @@ import numpy as np
 from align import __version__
 from align.arrays import save_array
 from align.errors import InputError
-from align.features import Resources, feature_names
+from align.features import Resources, extra_names, feature_names
 from align.lexicon import Lexicon
 from align.model_reading import (
     FORMAT,
@@ -43,7 +44,7 @@ from align.model_reading import (
     read_weights,
 )
 from align.posteriors import Links
-from align.weights import write_table
+from align.weights import several_links, write_table
 
 
 @dataclass(frozen=True)
@@ -68,6 +69,11 @@ class Model:
         Options of the training, JSON values.
     provenance : mapping
         What it was trained on, JSON values.
+    fertility : int
+        Links that a word may have, >= 1.
+    extra_groups : tuple of str
+        Groups of the features of words (:data:`align.features.EXTRA_GROUPS`), at least one where a word may
+        have several links, else none. Their names and weights (>= 0) follow those of the features of edges.
     """
 
     weights: np.ndarray
@@ -78,9 +84,14 @@ class Model:
     calibration: tuple[float, float]
     options: Mapping[str, Any]
     provenance: Mapping[str, Any]
+    fertility: int = 1
+    extra_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        expected = feature_names(self.groups, self.resources)
+        if self.fertility < 1 or (self.fertility > 1) != bool(self.extra_groups):
+            raise ValueError(f"{self.fertility} links a word with the groups {self.extra_groups} of words")
+        of_edges = feature_names(self.groups, self.resources)
+        expected = of_edges + extra_names(self.extra_groups, self.resources)
         if self.names != expected:
             for name, wanted in zip(self.names, expected, strict=False):
                 if name != wanted:
@@ -90,6 +101,9 @@ class Model:
             raise ValueError(f"weights {self.weights.shape} for {len(self.names)} features")
         if not np.isfinite(self.weights).all():
             raise ValueError("a weight is not finite")
+        for name, weight in zip(expected[len(of_edges) :], self.weights[len(of_edges) :], strict=True):
+            if weight < 0:
+                raise ValueError(f"the weight of {name} is {weight:g}, below 0")
         a, b = self.calibration
         if not (math.isfinite(a) and math.isfinite(b) and a > 0):
             raise ValueError(f"calibration {self.calibration} is not (a > 0, b), both finite")
@@ -159,6 +173,7 @@ class Model:
             "languages": list(self.languages),
             "text": {side: dict(self.text[side]) for side in SIDES},
             "groups": list(self.groups),
+            **several_links(self.fertility, self.extra_groups),
             "sizes": {
                 "source_words": len(resources.source_vocabulary),
                 "target_words": len(resources.target_vocabulary),
@@ -217,6 +232,8 @@ class Model:
                 calibration=(float(described["calibration"][0]), float(described["calibration"][1])),
                 options=described["options"],
                 provenance=described["provenance"],
+                fertility=described.get("fertility", 1),
+                extra_groups=tuple(described.get("extra_groups", ())),
             )
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None

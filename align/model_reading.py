@@ -16,7 +16,7 @@ import numpy as np
 from align import __version__
 from align.arrays import load_array
 from align.errors import InputError
-from align.features import GROUPS
+from align.features import EXTRA_GROUPS, GROUPS
 from align.lexicon import Lexicon
 from align.posteriors import Links
 from align.vocabulary import Vocabulary
@@ -77,9 +77,13 @@ def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     for key in keys:
         if key not in described or not _FORMS[key](described[key]):
             raise InputError(f"{path}: {key} is {json.dumps(described.get(key))[:80]}; {REMEDY}")
-    for group in described["groups"]:
-        if group not in GROUPS:
-            raise InputError(f"{path}: this version has no feature group {group!r}; update liaison")
+    for key, fits in _OPTIONAL_FORMS.items():
+        if key in described and not fits(described[key]):
+            raise InputError(f"{path}: {key} is {json.dumps(described[key])[:80]}; {REMEDY}")
+    for key, known in (("groups", GROUPS), ("extra_groups", EXTRA_GROUPS)):
+        for group in described.get(key, ()):
+            if group not in known:
+                raise InputError(f"{path}: this version has no feature group {group!r}; update liaison")
     return described
 
 
@@ -116,9 +120,18 @@ def _are_jumps(value: Any, cells: int | None) -> bool:
     return isinstance(value, list) and len(value) == 2 and all(map(_whole, value)) and cells is not None
 
 
+def _are_groups(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+# Models whose words have one link do not have them.
+_OPTIONAL_FORMS = {
+    "fertility": lambda value: _whole(value) and 1 <= value < 1 << 31,
+    "extra_groups": _are_groups,
+}
 _FORMS = {
     "text": _is_text,
-    "groups": lambda value: isinstance(value, list) and all(isinstance(each, str) for each in value),
+    "groups": _are_groups,
     "sizes": _are_sizes,
     "calibration": lambda value: isinstance(value, list) and len(value) == 2 and all(map(_number, value)),
     "options": lambda value: isinstance(value, dict),

@@ -9,6 +9,9 @@ and the Frank-Wolfe gap is the duality gap (Lacoste-Julien, Jaggi, Schmidt, Plet
 Frank-Wolfe optimization for structural SVMs", section 4):
 
     g(w) = lam <w - w_s, w> - ell + ell_s = P(w) - D >= P(w) - min P.
+
+Where the last weights may not be negative, v = sum_i v_i takes the place of sum_i w_i, and w is its
+projection: v with those last ones cut at 0. All of the above holds, for <v, w> = |w|^2.
 """
 
 from __future__ import annotations
@@ -82,6 +85,13 @@ def evaluate(problem: Problem, weights: np.ndarray, ells: np.ndarray, lam: float
     return [value(weights[r], float(ells[r]), w_s[r], float(ell_s[r]), lam) for r in range(len(weights))]
 
 
+def projection(v: np.ndarray, nonnegative: int) -> np.ndarray:
+    """Return v with the entries from ``nonnegative`` on, along the last axis, cut at 0; a copy."""
+    w = v.copy()
+    np.maximum(w[..., nonnegative:], 0.0, out=w[..., nonnegative:])
+    return w
+
+
 @kernel
 def exact_step(
     w: np.ndarray,
@@ -97,6 +107,10 @@ def exact_step(
     gap = lam <w_from - w_to, w> - ell_from + ell_to;  gamma = gap / (lam |w_from - w_to|^2), clipped to
     [0, gamma_max].
     All arrays float64, shape (d,). A Frank-Wolfe step of block i goes from (w_i, ell_i) to its vertex.
+
+    With w the projection of v, w_from and w_to parts of v: |w|^2 / 2 has the gradient w in v, which is no
+    further apart at two v than these are, so that D(v + gamma (w_to - w_from)) >= D(v) + gamma gap - lam/2
+    gamma^2 |w_to - w_from|^2, with equality without projection. gamma maximises this: the dual never falls.
     """
     gap, square = 0.0, 0.0
     for k in range(len(w)):

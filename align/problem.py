@@ -10,25 +10,22 @@ through the max oracle alone: the vertex (psi_i(y*), L_i(y*)) of a maximising y*
 L_i(y) = sum_jk c_fn y_i (1 - y) + c_fp (1 - y_i) y, and y* is a maximum-weight matching on
 
     theta_jk = <w, x_jk> + c_fp (1 - y_i,jk) - c_fn y_i,jk,    c_fp = 0 where a link is free of cost.
+
+Where a word v may have up to K > 1 links, each after its first costs <w_x, phi_v>: to F_i y come the features
+-sum_v phi_v max(0, links(v) - 1), to w the weights w_x >= 0, and y* is found by :mod:`align.fertility`.
 """
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from align.kernels import kernel
-from align.matching import scratch, solve_pair
+from align.oracle import FREE, SURE, WRONG, solve_block, solve_one
 
 if TYPE_CHECKING:
     from align.features import Edges
     from align.labels import Labels
-
-Arrays: TypeAlias = tuple[np.ndarray, ...]
-
-# What an edge is to the loss.
-WRONG, SURE, FREE = 0, 1, 2
 
 
 class Vertex(NamedTuple):
@@ -62,6 +59,11 @@ class Problem(Protocol):
         """Number of features, >= 1."""
         ...
 
+    @property
+    def nonnegative(self) -> int:
+        """Weights from this one on may not be negative; ``d`` where all are free."""
+        ...
+
     def gold(self, i: int) -> Vertex:
         """Return the gold labelling of block i: psi = 0, loss = 0, and its key."""
         ...
@@ -85,9 +87,10 @@ class MatchingProblem:
     ----------
     edges : Edges
         Features of the pairs' edges: ``shapes`` (N, 2), ``offsets`` (N + 1,), ``features`` (E, d) float32,
-        which may lie on disk (memory-mapped) and are not copied.
+        which may lie on disk (memory-mapped) and are not copied. With K > 1 also ``extra``, the features of
+        the words.
     labels : Labels
-        Gold links of the same pairs; the sure ones of a pair form a matching and are y_i. A link given as not
+        Gold links of the same pairs; the sure ones of a pair, at most K a word, are y_i. A link given as not
         sure costs nothing, linked or not.
     cost_fn : float
         Cost c_fn >= 0 of a missed sure link.
@@ -95,21 +98,26 @@ class MatchingProblem:
         Cost c_fp >= 0 of a wrong link.
     pairs : ndarray of int, shape (n,), optional
         Indices of the pairs to learn from, in the order of the blocks. Default: all.
+    most : int
+        Links K that a word may have, >= 1. With 1 labellings are matchings, and words have no features.
 
     Attributes
     ----------
     n, d : int
-        Pairs to learn from, and features.
+        Pairs to learn from, and features: those of edges, then, with K > 1, those of words.
+    nonnegative : int
+        Number of features of edges.
     data : tuple of ndarray
-        What :func:`matching_vertex` reads: features float32 (E, d); kinds int8 (E,) of :data:`WRONG`,
-        :data:`SURE`, :data:`FREE`; shapes int32 (n, 2); starts int64 (n,), the first edge of each pair;
-        costs float64 (2,) = (c_fp, c_fn).
+        What :func:`align.oracle.vertex` reads: features float32 (E, nonnegative); kinds int8 (E,) of
+        :data:`WRONG`, :data:`SURE`, :data:`FREE`; shapes int32 (n, 2); starts int64 (n,), the first edge of
+        each pair; costs float64 (2,) = (c_fp, c_fn); features of source and of target words, float32;
+        word_starts int64 (n, 2), the first words of each pair; most int64 (1,).
 
     Raises
     ------
     ValueError
         If there is no pair or no feature, the arrays do not fit each other, a cost is negative or not finite,
-        or the sure links of a pair are no matching.
+        or a word has more than K sure links.
     """
 
     def __init__(
@@ -120,9 +128,12 @@ class MatchingProblem:
         cost_fn: float = 3.0,
         cost_fp: float = 1.0,
         pairs: np.ndarray | None = None,
+        most: int = 1,
     ) -> None:
         if not (np.isfinite([cost_fn, cost_fp]).all() and min(cost_fn, cost_fp) >= 0):
             raise ValueError(f"problem: costs {cost_fn} and {cost_fp}; give finite costs >= 0")
+        if most < 1:
+            raise ValueError(f"problem: {most} links a word; give 1 or more")
         if len(edges.shapes) + 1 != len(labels.offsets):
             raise ValueError(
                 f"problem: edges of {len(edges.shapes)} pairs, labels of {len(labels.offsets) - 1}; "
@@ -135,14 +146,16 @@ class MatchingProblem:
             raise ValueError("problem: features, offsets and shapes do not fit; give n * m rows a pair")
         gold, free = labels.dense(edges.shapes)
         kinds = np.where(gold, SURE, np.where(free, FREE, WRONG)).astype(np.int8)
-        overlap = _first_overlap(kinds, edges.shapes, edges.offsets)
+        overlap = _first_overlap(kinds, edges.shapes, edges.offsets, most)
         if overlap >= 0:
-            raise ValueError(
-                f"problem: the sure links of pair {overlap} are no matching; keep one link a word"
-            )
+            shown = "no matching; keep one link" if most == 1 else f"too many; keep {most} links"
+            raise ValueError(f"problem: the sure links of pair {overlap} are {shown} a word")
         if pairs is None:
             pairs = np.arange(len(edges.shapes))
         self.n, self.d = len(pairs), edges.features.shape[1]
+        self.nonnegative = self.d
+        words = _features_of_words(edges, most)
+        self.d += words[0].shape[1] + words[1].shape[1]
         if not self.n or not self.d:
             raise ValueError(f"problem: {self.n} pairs with {self.d} features; give at least one of each")
         self.data = (
@@ -151,11 +164,14 @@ class MatchingProblem:
             edges.shapes[pairs].astype(np.int32),
             edges.offsets[pairs].astype(np.int64),
             np.array([cost_fp, cost_fn]),
+            *words,
+            _word_starts(edges.shapes)[pairs],
+            np.array([most]),
         )
 
     def gold(self, i: int) -> Vertex:
         """Return the gold labelling of pair i: psi = 0, loss = 0."""
-        _, kinds, shapes, starts, _ = self.data
+        _, kinds, shapes, starts = self.data[:4]
         return Vertex(np.zeros(self.d), 0.0, _key(kinds[starts[i] :][: shapes[i].prod()] == SURE))
 
     def oracle(self, w: np.ndarray, i: int) -> Vertex:
@@ -168,7 +184,7 @@ class MatchingProblem:
         """
         psi = np.empty(self.d)
         links = np.empty(self.data[2][i].prod(), dtype=np.bool_)
-        loss = _oracle(self.data, w, i, psi, links)
+        loss = solve_one(self.data, w, i, psi, links)
         return Vertex(psi, loss, _key(links))
 
     def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -185,8 +201,33 @@ class MatchingProblem:
         """
         weights = np.atleast_2d(w)
         psi, loss = np.empty((len(weights), len(block), self.d)), np.empty((len(weights), len(block)))
-        _oracles(self.data, weights, block, psi, loss)
+        solve_block(self.data, weights, block, psi, loss)
         return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
+
+
+def _features_of_words(edges: Edges, most: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the features of source and target words; none where a word may have one link only.
+
+    Raises
+    ------
+    ValueError
+        If the features are missing, negative or not those of the pairs' words.
+    """
+    if most == 1:
+        return _read_only(np.zeros((0, 0))), _read_only(np.zeros((0, 0)))
+    if edges.extra is None:
+        raise ValueError("problem: several links a word, but no features of words")
+    found = _read_only(edges.extra.source), _read_only(edges.extra.target)
+    if [len(side) for side in found] != edges.shapes.sum(axis=0, dtype=np.int64).tolist():
+        raise ValueError("problem: the features of words do not fit the shapes; give one row a word")
+    if min(side.min(initial=0) for side in found) < 0:
+        raise ValueError("problem: a feature of a word is negative; give values >= 0")
+    return found
+
+
+def _word_starts(shapes: np.ndarray) -> np.ndarray:
+    """Return the number of words before each pair, of each side, int64, shape (N, 2)."""
+    return np.cumsum(shapes, axis=0, dtype=np.int64) - shapes
 
 
 def _key(links: np.ndarray) -> bytes:
@@ -203,116 +244,13 @@ def _read_only(features: np.ndarray) -> np.ndarray:
     return view
 
 
-def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> int:
-    """Return the first pair in which a word has two sure links, or -1."""
+def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, most: int) -> int:
+    """Return the first pair in which a word has more than ``most`` sure links, or -1."""
     sure = np.flatnonzero(kinds == SURE)
     pairs = np.searchsorted(offsets, sure, side="right") - 1
     width = int(shapes.max(initial=0)) + 1
     for words in np.divmod(sure - offsets[pairs], shapes[pairs, 1]):
         words_of_pairs, links = np.unique(pairs * width + words, return_counts=True)
-        if links.max(initial=0) > 1:
-            return int(words_of_pairs[links > 1][0] // width)
+        if links.max(initial=0) > most:
+            return int(words_of_pairs[links > most][0] // width)
     return -1
-
-
-@kernel
-def _oracle(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, links: np.ndarray) -> float:
-    """Fill ``psi`` (d,) and ``links`` (n_i * m_i,) of pair i, return its loss."""
-    shapes = data[2][i : i + 1]
-    reals, wholes = scratch(shapes)
-    return matching_vertex(data, w, i, psi, (np.empty(len(links)), links, reals, wholes))
-
-
-@kernel
-def _oracles(data: Arrays, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray) -> None:
-    """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the pairs ``block`` (b,)."""
-    work = workspace(data)
-    for place in range(len(block)):
-        for r in range(len(weights)):
-            loss[r, place] = matching_vertex(data, weights[r], block[place], psi[r, place], work)
-
-
-@kernel
-def workspace(data: Arrays) -> Arrays:
-    """Return working memory (theta, links, reals, wholes) for :func:`matching_vertex` of any pair."""
-    shapes = data[2]
-    largest = 0
-    for pair in range(len(shapes)):
-        largest = max(largest, shapes[pair, 0] * shapes[pair, 1])
-    reals, wholes = scratch(shapes)
-    return np.empty(largest), np.empty(largest, dtype=np.bool_), reals, wholes
-
-
-@kernel
-def matching_vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Arrays) -> float:
-    """Solve the max oracle of pair i: fill ``psi`` (d,), return the loss.
-
-    ``data`` is that of :class:`MatchingProblem`, ``work`` comes from :func:`workspace`; the links are left in
-    ``work[1]``. Kernels that walk over many pairs call this.
-    """
-    features, kinds, shapes, starts, costs = data
-    theta, links, reals, wholes = work
-    n, m = int(shapes[i, 0]), int(shapes[i, 1])
-    first, count = starts[i], n * m
-    x, kind = features[first : first + count], kinds[first : first + count]
-    _scores(x, w, theta)
-    scale = 1.0
-    for edge in range(count):
-        if kind[edge] == WRONG:
-            theta[edge] += costs[0]
-        elif kind[edge] == SURE:
-            theta[edge] -= costs[1]
-        if not np.isfinite(theta[edge]):
-            raise ValueError("oracle: a score <w, x> is NaN or infinite; give finite features and weights")
-        scale = max(scale, abs(theta[edge]))
-    solve_pair(theta[:count], n, m, links[:count], reals, wholes)
-    loss = _subtract(x, kind, links, costs, psi)
-    hinge = loss
-    for k in range(len(psi)):
-        hinge -= w[k] * psi[k]
-    # The gold labelling itself reaches 0: less than that is a wrong oracle or a wrong feature map.
-    if hinge < -1e-10 * scale * (n + m):
-        raise AssertionError("oracle: loss - <w, psi> is negative")
-    return loss
-
-
-@kernel
-def _subtract(
-    x: np.ndarray, kind: np.ndarray, links: np.ndarray, costs: np.ndarray, psi: np.ndarray
-) -> float:
-    """Fill ``psi`` with the features of the gold links less those of ``links``, return the loss of these."""
-    psi[:] = 0.0
-    loss = 0.0
-    for edge in range(len(kind)):
-        if kind[edge] == SURE:
-            if not links[edge]:
-                loss += costs[1]
-                for k in range(len(psi)):
-                    psi[k] += x[edge, k]
-        elif links[edge]:
-            if kind[edge] == WRONG:
-                loss += costs[0]
-            for k in range(len(psi)):
-                psi[k] -= x[edge, k]
-    return loss
-
-
-@kernel
-def _scores(x: np.ndarray, w: np.ndarray, theta: np.ndarray) -> None:
-    """Fill ``theta`` with x w; every sum runs over the features in order, four edges side by side."""
-    count, d = x.shape
-    whole = count - count % 4
-    for edge in range(0, whole, 4):
-        x0, x1, x2, x3 = x[edge], x[edge + 1], x[edge + 2], x[edge + 3]
-        s0, s1, s2, s3 = 0.0, 0.0, 0.0, 0.0
-        for k in range(d):
-            s0 += x0[k] * w[k]
-            s1 += x1[k] * w[k]
-            s2 += x2[k] * w[k]
-            s3 += x3[k] * w[k]
-        theta[edge], theta[edge + 1], theta[edge + 2], theta[edge + 3] = s0, s1, s2, s3
-    for edge in range(whole, count):
-        total = 0.0
-        for k in range(d):
-            total += x[edge, k] * w[k]
-        theta[edge] = total

@@ -23,11 +23,14 @@ class Scores:
         As in :class:`align.features.Edges`.
     scores : ndarray of float64, shape (E,)
         The score of each edge.
+    costs : tuple of ndarray of float64, optional
+        What each source and each target word pays for every link after its first, >= 0, pair after pair.
     """
 
     shapes: np.ndarray
     offsets: np.ndarray
     scores: np.ndarray
+    costs: tuple[np.ndarray, np.ndarray] | None = None
 
 
 def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:

@@ -3,7 +3,8 @@ r"""Weights without tables: learnt on some bitexts, used with the statistics of 
 A folder of two small text files:
 
 ================ =========================================================================================
-``weights.json`` format version, feature groups, calibration, training options, provenance
+``weights.json`` format version, feature groups, calibration, training options, provenance; where words
+                 may have several links how many, and the groups of the features of words
 ``weights.tsv``  ``feature name TAB weight``, in the order of the features
 ================ =========================================================================================
 
@@ -23,7 +24,7 @@ import numpy as np
 
 from align import __version__
 from align.errors import InputError
-from align.features import Resources, feature_names
+from align.features import Resources, extra_names, feature_names
 from align.model_reading import FORMAT, read_description, read_weights, read_weights_description
 
 DESCRIPTION, TABLE = "weights.json", "weights.tsv"
@@ -47,6 +48,10 @@ class Weights:
         Options of the training, JSON values.
     provenance : mapping
         What they were trained on, JSON values.
+    fertility : int
+        Links that a word may have, >= 1.
+    extra_groups : tuple of str
+        Groups of the features of words; none where a word has one link.
     """
 
     names: tuple[str, ...]
@@ -55,6 +60,8 @@ class Weights:
     calibration: tuple[float, float]
     options: Mapping[str, Any]
     provenance: Mapping[str, Any]
+    fertility: int = 1
+    extra_groups: tuple[str, ...] = ()
 
     def save(self, folder: Path) -> None:
         """Write both files into ``folder``, made if missing."""
@@ -64,6 +71,7 @@ class Weights:
             "format": FORMAT,
             "version": __version__,
             "groups": list(self.groups),
+            **several_links(self.fertility, self.extra_groups),
             "calibration": list(self.calibration),
             "options": dict(self.options),
             "provenance": dict(self.provenance),
@@ -92,6 +100,8 @@ class Weights:
             (float(a), float(b)),
             described["options"],
             described["provenance"],
+            described.get("fertility", 1),
+            tuple(described.get("extra_groups", ())),
         )
 
     def check(self, resources: Resources, *, where: Path) -> None:
@@ -102,13 +112,18 @@ class Weights:
         InputError
             If they are not; ``where`` is named as the place they came from.
         """
-        expected = feature_names(self.groups, resources)
+        expected = feature_names(self.groups, resources) + extra_names(self.extra_groups, resources)
         if self.names != expected:
             strange = sorted(set(self.names) ^ set(expected))[:3]
             raise InputError(
                 f"{where}: its features are not those of this version or these vectors "
                 f"(for example {', '.join(strange) or 'their order'}); get the weights again, or train anew"
             )
+
+
+def several_links(fertility: int, extra_groups: tuple[str, ...]) -> dict[str, Any]:
+    """Return what a description says of words with several links: nothing where they have one."""
+    return {"fertility": fertility, "extra_groups": list(extra_groups)} if fertility > 1 else {}
 
 
 def write_table(path: Path, names: tuple[str, ...], weights: np.ndarray) -> None:

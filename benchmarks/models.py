@@ -36,19 +36,28 @@ class Training:
         Which gold pairs they are, ascending.
     options : dict
         What ``training.json`` says of the stage train.
+    groups : tuple of str
+        The feature groups.
     """
 
     edges: Edges
     labels: Labels
     pairs: np.ndarray
     options: dict[str, Any]
+    groups: tuple[str, ...]
 
     @classmethod
     def load(cls, featurize: Path, label: Path, train: Path) -> Training:
         """Read the stages' folders; only gold pairs were labelled."""
         options = json.loads((train / "training.json").read_text(encoding="utf-8"))
-        labels = Labels.load(label)
-        return cls(Edges.load(featurize / "edges"), labels, load_array(label / "pairs.npy"), options)
+        groups = json.loads((train / "model.json").read_text(encoding="utf-8"))["groups"]
+        return cls(
+            Edges.load(featurize / "edges"),
+            Labels.load(label),
+            load_array(label / "pairs.npy"),
+            options,
+            tuple(groups),
+        )
 
     @classmethod
     def join(cls, parts: Sequence[Training]) -> Training:
@@ -64,6 +73,7 @@ class Training:
             Labels.join([part.labels for part in parts]),
             np.concatenate([part.pairs for part in parts]),
             parts[0].options,
+            parts[0].groups,
         )
 
     def weights(self, chosen: np.ndarray | None = None) -> np.ndarray:
@@ -76,7 +86,11 @@ class Training:
         linked = self.labels.counts() > 0
         usable = np.flatnonzero(linked) if chosen is None else chosen[linked[chosen]]
         problem = MatchingProblem(
-            self.edges, self.labels, pairs=usable, **self._those_of(MatchingProblem, without=("pairs",))
+            self.edges,
+            self.labels,
+            pairs=usable,
+            most=self.options.get("fertility", 1),
+            **self._those_of(MatchingProblem, without=("pairs",)),
         )
         run = SOLVERS[self.options["solver"]].run
         return run(problem, **self._those_of(run)).weights

@@ -17,8 +17,22 @@ import numpy as np
 from align.arrays import create_array, load_array, open_array
 from align.corpus import Corpus
 from align.errors import InputError
-from align.features import DEFAULT_GROUPS, GROUPS, Edges, Resources, compute, feature_names, parse_groups
-from align.features.edges import edge_offsets, save_description
+from align.features import (
+    DEFAULT_EXTRA_GROUPS,
+    DEFAULT_GROUPS,
+    EXTRA_GROUPS,
+    GROUPS,
+    Edges,
+    Resources,
+    compute,
+    edge_offsets,
+    extra_names,
+    feature_names,
+    parse_extra_groups,
+    parse_groups,
+    word_offsets,
+)
+from align.features.edges import save_description
 from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
@@ -27,6 +41,7 @@ from pipeline.sampling import LINKS, POSTERIORS
 from pipeline.stage import StageContext
 
 EDGES = "edges"
+SIDES = ("source", "target")
 _CORPUS, _GOLD = 0, 1
 _PAIRS_A_BLOCK = 256
 
@@ -41,24 +56,33 @@ class Task:
     label: str
     edges: str
     groups: tuple[str, ...]
+    extra_groups: tuple[str, ...]
     start: int
     stop: int
 
 
-def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> None:
+def run(
+    context: StageContext,
+    *,
+    groups: str = ",".join(DEFAULT_GROUPS),
+    extra: str = ",".join(DEFAULT_EXTRA_GROUPS),
+) -> None:
     """Compute the features of the labelled pairs.
 
     Parameters
     ----------
     groups : str
         Comma list of feature groups; a bias is always there.
+    extra : str
+        Comma list of groups of features of words, from which the cost of a word's links after its first is
+        learnt where train.fertility is above 1.
 
     Raises
     ------
     InputError
         If a group is unknown.
     """
-    chosen = _chosen(groups)
+    chosen, extra_chosen = _chosen(groups, extra)
     inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
     resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
     pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
@@ -66,13 +90,18 @@ def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> Non
     names = feature_names(chosen, resources)
     folder = context.folder / EDGES
     edges = int(edge_offsets(shapes)[-1])
-    save_description(folder, shapes, names)
+    of_words = extra_names(extra_chosen, resources)
+    save_description(folder, shapes, names, of_words)
     create_array(folder / "features.npy", np.float32, (edges, len(names)))
+    for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
+        width = sum(name.startswith(f"extra.{side}.") for name in of_words)
+        create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
     tasks = [
         Task(
             **inputs,
             edges=str(folder),
             groups=chosen,
+            extra_groups=extra_chosen,
             start=start,
             stop=min(start + _PAIRS_A_BLOCK, len(pairs)),
         )
@@ -83,17 +112,18 @@ def run(context: StageContext, *, groups: str = ",".join(DEFAULT_GROUPS)) -> Non
     for key, value in (("pairs", len(pairs)), ("edges", edges), ("features", len(names))):
         context.note(key, value)
     context.note("groups", list(chosen))
+    context.note("extra", list(extra_chosen))
     context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
 
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    _chosen(config.option("featurize.groups"))
+    _chosen(config.option("featurize.groups"), config.option("featurize.extra"))
 
 
-def _chosen(groups: str) -> tuple[str, ...]:
+def _chosen(groups: str, extra: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     try:
-        return parse_groups(groups)
+        return parse_groups(groups), parse_extra_groups(extra)
     except InputError as error:
         raise InputError(f"featurize.{error}") from None
 
@@ -105,26 +135,35 @@ def describe() -> str:
         f"  {name:<{width}}  {'' if name in DEFAULT_GROUPS else '(off by default) '}{group.meaning}"
         for name, group in GROUPS.items()
     ]
-    return "\n".join(["Feature groups:", *lines])
+    of_words = [
+        f"  {name:<{width}}  {'' if name in DEFAULT_EXTRA_GROUPS else '(off by default) '}{meaning}"
+        for name, meaning in EXTRA_GROUPS.items()
+    ]
+    return "\n".join(
+        ["Feature groups:", *lines, "Groups of features of words that make a further link cost:", *of_words]
+    )
 
 
 def fill(task: Task) -> None:
     """Write the features of a run of pairs into their place in the file, in any process."""
     resources = _resources(task.preprocess, task.embed, task.lexicon)
     pairs = _pairs(task.preprocess, task.label)
-    offsets = edge_offsets(load_array(Path(task.edges) / "shapes.npy"))
-    first, last = int(offsets[task.start]), int(offsets[task.stop])
-    if first == last:
-        return
     stored = _posteriors(task.lexicon, task.label)
     part = compute(
         pairs.block(task.start, task.stop),
         resources,
         groups=task.groups,
         posteriors=None if stored is None else stored.block(task.start, task.stop),
+        extra_groups=task.extra_groups,
     )
-    features = open_array(Path(task.edges) / "features.npy")
-    features[first:last] = part.features
+    assert part.extra is not None  # there is a group at least
+    shapes = load_array(Path(task.edges) / "shapes.npy")
+    starts = (edge_offsets(shapes), *word_offsets(shapes))
+    rows = (part.features, part.extra.source, part.extra.target)
+    for name, begin, values in zip(("features", "extra.source", "extra.target"), starts, rows, strict=True):
+        if len(values):
+            file = open_array(Path(task.edges) / f"{name}.npy")
+            file[int(begin[task.start]) : int(begin[task.stop])] = values
 
 
 def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:

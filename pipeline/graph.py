@@ -67,7 +67,7 @@ STAGES: dict[str, Stage] = {
             "label",
             label.run,
             needs=("download", "preprocess", "embed", "lexicon"),
-            uses=(*GOLD_LINKS, "train.labels"),
+            uses=(*GOLD_LINKS, "train.labels", "train.fertility"),
             seeded=True,
             check=label.check,
         ),

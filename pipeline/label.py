@@ -17,11 +17,14 @@ from align import silver
 from align.arrays import load_array, save_array
 from align.corpus import Corpus
 from align.errors import InputError, WorkError
+from align.features import pair_shapes
 from align.labels import Labels, from_gold
 from align.lexicon import Lexicon, edge_values
+from align.posteriors import load_if_there
 from align.shipped import DEFAULT, shipped_weights
 from pipeline.config import Config
 from pipeline.gold import read_gold
+from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 
 CORPUS, GOLD = 0, 1
@@ -46,6 +49,7 @@ def run(
     lexical: float = 2.0,
     neighbours: float = 0.2,
     position: float = 0.5,
+    least: float = 0.05,
 ) -> None:
     """Label the pairs to train on; train.labels says whether by hand-made gold, by silver labels, or both.
 
@@ -65,6 +69,10 @@ def run(
         Weight of the neighbours on the diagonal, >= 0 (``mutual``).
     position : float
         Weight of the distance to the diagonal, >= 0 (``mutual``).
+    least : float
+        Where words may have several links (train.fertility), gold links that do not fit into a matching are
+        learnt from only if one of their words would be left alone and their sampled probability is at least
+        this, in [0, 1]; others cost nothing. 0: as many as fit are learnt from.
 
     Raises
     ------
@@ -79,6 +87,7 @@ def run(
         method,
         threshold,
         {"lexical": lexical, "neighbours": neighbours, "position": position},
+        least,
     )
     wanted = wanted_labels(context.option("train.labels"), context.option("gold.train"))
     lexicon = Lexicon.load(context.inputs["lexicon"], mapped=True)
@@ -105,7 +114,7 @@ def run(
         summary["threshold"] = threshold
         made.append((CORPUS, chosen, labels))
     if wanted in ("gold", "both"):
-        chosen, labels, summary["gold"] = _gold(context, lexicon)
+        chosen, labels, summary["gold"] = _gold(context, lexicon, least)
         made.append((GOLD, chosen, labels))
     if wanted == "none":
         context.say("no labels: the weights are given")
@@ -117,11 +126,11 @@ def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
     pairs, method, threshold = (config.option(f"label.{name}") for name in ("pairs", "method", "threshold"))
     weights = {name: config.option(f"label.{name}") for name in ("lexical", "neighbours", "position")}
-    _check(pairs, method, threshold, weights)
+    _check(pairs, method, threshold, weights, config.option("label.least"))
     wanted_labels(config.option("train.labels"), config.option("gold.train"))
 
 
-def _check(pairs: int, method: str, threshold: float, weights: dict[str, float]) -> None:
+def _check(pairs: int, method: str, threshold: float, weights: dict[str, float], least: float) -> None:
     if pairs < 1:
         raise InputError(f"label.pairs: {pairs} is less than 1; give for example 2000")
     if method not in METHODS:
@@ -131,6 +140,8 @@ def _check(pairs: int, method: str, threshold: float, weights: dict[str, float])
     for name, value in weights.items():
         if not 0 <= value < np.inf:
             raise InputError(f"label.{name}: {value} is out of range; give 0 or more")
+    if not 0 <= least <= 1:
+        raise InputError(f"label.least: {least} is no probability; give a number in [0, 1]")
 
 
 def wanted_labels(labels: str | None, train: int) -> str:
@@ -215,7 +226,7 @@ def _look_parallel(context: StageContext, block: Corpus, lexicon: Lexicon) -> di
     return {"true": true, "chance": chance, "ratio": ratio}
 
 
-def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+def _gold(context: StageContext, lexicon: Lexicon, least: float) -> tuple[np.ndarray, Labels, dict[str, Any]]:
     """Return the gold pairs that may train, their labels, and figures of both."""
     train = context.option("gold.train")
     gold = read_gold(
@@ -230,7 +241,15 @@ def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, 
         raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
     block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
     similarity, _, _ = edge_values(lexicon, block)
-    labels = from_gold(gold.links[:train], block, similarity=similarity)
+    fertility = context.option("train.fertility")
+    labels = from_gold(
+        gold.links[:train],
+        block,
+        similarity=similarity,
+        most=fertility,
+        probability=_probability(context, block) if fertility > 1 else None,
+        least=least,
+    )
     linked = np.flatnonzero(np.diff(labels.offsets) > 0)
     if not len(linked):
         raise InputError(f"{gold.path}: none of the first {train} pairs has a link; nothing can be learnt")
@@ -248,10 +267,26 @@ def _gold(context: StageContext, lexicon: Lexicon) -> tuple[np.ndarray, Labels, 
         "sure_links_of_gold": sure,
     }
     context.say(
-        f"gold labels of {len(linked)} of {train} pairs: {figures['links']} links in matchings, from {sure} "
-        f"sure ones; {figures['free']} free of cost"
+        f"gold labels of {len(linked)} of {train} pairs: {figures['links']} links "
+        f"{'in matchings' if fertility == 1 else f'of at most {fertility} a word'}, from {sure} sure ones; "
+        f"{figures['free']} free of cost"
     )
     return linked, labels.take(linked), figures
+
+
+def _probability(context: StageContext, block: Corpus) -> np.ndarray | None:
+    """Return the geometric mean of the sampled posteriors of each edge of the first gold pairs.
+
+    1 in a pair that was not sampled; None without a sample.
+    """
+    stored = load_if_there(context.inputs["lexicon"] / POSTERIORS / "gold")
+    if stored is None:
+        return None
+    stored = stored.block(0, len(block))
+    shapes = pair_shapes(block)
+    forward, reverse = stored.dense(shapes)
+    unknown = np.repeat(~stored.sampled, shapes.prod(axis=1, dtype=np.int64))
+    return np.where(unknown, 1.0, np.sqrt(forward * reverse))
 
 
 def _vectors(path: Path) -> np.ndarray:

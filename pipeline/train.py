@@ -13,7 +13,7 @@ import numpy as np
 
 from align.calibration import calibrate
 from align.errors import InputError, WorkError
-from align.features import GROUPS, Edges, Resources
+from align.features import EXTRA_GROUPS, GROUPS, Edges, Resources, extra_names
 from align.labels import Labels
 from align.model import Model
 from align.problem import MatchingProblem
@@ -54,6 +54,7 @@ def run(
     passes: int = 50,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
+    fertility: int = 1,
 ) -> None:
     """Learn the weights of the features.
 
@@ -80,6 +81,9 @@ def run(
         Stop when the duality gap is at most this share of the primal objective, >= 0.
     time_limit : float, optional
         Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
+    fertility : int
+        Links that a word may have, >= 1: each after its first at a cost that is learnt. Given weights have
+        theirs.
 
     Raises
     ------
@@ -88,7 +92,7 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit)
+    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility)
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
@@ -96,7 +100,9 @@ def run(
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
     try:
-        problem = MatchingProblem(edges, known, cost_fn=cost_fn, cost_fp=cost_fp, pairs=usable)
+        problem = MatchingProblem(
+            edges, known, cost_fn=cost_fn, cost_fp=cost_fp, pairs=usable, most=fertility
+        )
     except ValueError as error:
         raise InputError(f"{context.inputs['featurize']}: {error}; run label and featurize again") from None
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
@@ -107,6 +113,8 @@ def run(
         "solver": solver, "cost_fn": cost_fn, "cost_fp": cost_fp, "lam": lam, "passes": passes,
         "tolerance": tolerance, "seed": context.seed,
     }  # fmt: skip
+    if fertility > 1:
+        options["fertility"] = fertility
     facts = {
         "pairs": len(usable),
         "pairs_without_links": len(known) - len(usable),
@@ -119,7 +127,7 @@ def run(
         "passes": fit.passes,
         "oracle_calls": fit.oracle_calls,
     }
-    _save_model(context, edges, known, usable, fit.weights, options, facts)
+    _save_model(context, edges, known, usable, fit.weights, fertility, options, facts)
     write_training(context, {**options, **facts, "seconds": fit.seconds}, fit.history)
     training_curve(fit.history, tolerance, context.folder / "curve.png")
     context.say(
@@ -157,6 +165,7 @@ def _check_options(
     passes: int,
     tolerance: float,
     time_limit: float | None,
+    fertility: int,
 ) -> None:
     if solver not in SOLVERS:
         raise InputError(f"train.solver: {solver!r} is no solver; give one of {', '.join(SOLVERS)}")
@@ -167,6 +176,7 @@ def _check_options(
         ("passes", passes, passes >= 1, "1 or more"),
         ("tolerance", tolerance, 0 <= tolerance < math.inf, "a number of 0 or more"),
         ("time_limit", time_limit, time_limit is None or time_limit > 0, "seconds above 0"),
+        ("fertility", fertility, 1 <= fertility < 1 << 31, "1 or more"),
     ):
         if not fits:
             raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
@@ -281,6 +291,7 @@ def _save_model(
     labels: Labels,
     usable: np.ndarray,
     weights: np.ndarray,
+    fertility: int,
     options: dict[str, Any],
     facts: dict[str, Any],
 ) -> None:
@@ -288,15 +299,18 @@ def _save_model(
     # A confidence needs no more pairs than these, evenly spread.
     count = min(len(usable), _CALIBRATION_PAIRS)
     chosen = usable[np.arange(count) * len(usable) // count]
+    extra = () if fertility == 1 or edges.extra is None else edges.extra.names
     model = Model(
         weights=weights,
-        names=edges.names,
+        names=edges.names + extra,
         groups=_groups(edges.names, resources),
         resources=resources,
         text=text_of(context),
-        calibration=calibrate(edges.take(chosen), labels.take(chosen), weights),
+        calibration=calibrate(edges.take(chosen), labels.take(chosen), weights, most=fertility),
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
+        fertility=fertility,
+        extra_groups=_groups_of_words(extra, resources),
     )
     write_model(context, model)
 
@@ -305,3 +319,8 @@ def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
     """Return the feature groups that the columns belong to."""
     there = set(names)
     return tuple(name for name, group in GROUPS.items() if there.intersection(group.names(resources)))
+
+
+def _groups_of_words(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
+    """Return the groups that the features of words belong to."""
+    return tuple(name for name in EXTRA_GROUPS if set(names).intersection(extra_names((name,), resources)))

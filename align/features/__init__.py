@@ -1,6 +1,7 @@
 """Features of the possible links of sentence pairs: a table of named groups, compiled kernels."""
 
-from align.features.edges import Edges, edge_offsets
+from align.features.edges import Edges, Extra, edge_offsets, word_offsets
+from align.features.extra import DEFAULT_EXTRA_GROUPS, EXTRA_GROUPS, extra_names, parse_extra_groups
 from align.features.groups import (
     BIAS,
     DEFAULT_GROUPS,
@@ -17,16 +18,22 @@ from align.features.resources import Resources
 
 __all__ = [
     "BIAS",
+    "DEFAULT_EXTRA_GROUPS",
     "DEFAULT_GROUPS",
+    "EXTRA_GROUPS",
     "GROUPS",
     "Edges",
+    "Extra",
     "Group",
     "Resources",
     "compute",
     "compute_parts",
     "edge_offsets",
+    "extra_names",
     "feature_names",
     "pair_shapes",
+    "parse_extra_groups",
     "parse_groups",
     "score_parts",
+    "word_offsets",
 ]

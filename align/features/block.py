@@ -72,6 +72,11 @@ class Side:
             values[: self.known] = table[self.words[: self.known]]
         return values
 
+    @property
+    def size(self) -> int:
+        """Return the number of words of the vocabulary."""
+        return len(self._vocabulary)
+
     @cached_property
     def by_word(self) -> np.ndarray:
         """Return the order of the tokens by word, int64, shape (T,)."""

@@ -11,8 +11,36 @@ import numpy as np
 
 from align.arrays import load_array, save_array
 from align.errors import InputError
+from align.scoring import score_edges
 
 _REMEDY = "run featurize again, with --force"
+_SIDES = ("source", "target")
+
+
+@dataclass(frozen=True)
+class Extra:
+    """One row of features a word, from which the cost of its links after the first follows.
+
+    Attributes
+    ----------
+    source, target : ndarray of float32, shapes (sum n_i, ds) and (sum m_i, dt)
+        Features of the words of each side, >= 0, pair after pair.
+    names : tuple of str
+        Names of the ds + dt features.
+    """
+
+    source: np.ndarray
+    target: np.ndarray
+    names: tuple[str, ...]
+
+    def costs(self, weights: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the cost of each source and each target word, float64, given ds + dt weights."""
+        own = self.source.shape[1]
+        return score_edges(self.source, weights[:own]), score_edges(self.target, weights[own:])
+
+    def rows(self, source: np.ndarray, target: np.ndarray) -> Extra:
+        """Return chosen rows of both sides as a copy."""
+        return Extra(self.source[source], self.target[target], self.names)
 
 
 @dataclass(frozen=True)
@@ -31,12 +59,15 @@ class Edges:
         Feature values.
     names : tuple of str
         Names of the d features.
+    extra : Extra or None
+        Features of the words, where they may have several links.
     """
 
     shapes: np.ndarray
     offsets: np.ndarray
     features: np.ndarray
     names: tuple[str, ...]
+    extra: Extra | None = None
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -45,14 +76,20 @@ class Edges:
         """Return pairs ``start`` to ``stop`` (exclusive); features are a view."""
         first, last = int(self.offsets[start]), int(self.offsets[stop])
         offsets = self.offsets[start : stop + 1] - first
-        return Edges(self.shapes[start:stop], offsets, self.features[first:last], self.names)
+        extra = self.extra
+        if extra is not None:
+            (a, b), (c, d) = (starts[[start, stop]] for starts in word_offsets(self.shapes))
+            extra = Extra(extra.source[a:b], extra.target[c:d], extra.names)
+        return Edges(self.shapes[start:stop], offsets, self.features[first:last], self.names, extra)
 
     def take(self, chosen: np.ndarray) -> Edges:
         """Return the pairs with the given indices (int array, any order) as a copy."""
-        rows = [np.arange(self.offsets[pair], self.offsets[pair + 1]) for pair in chosen]
-        where = np.concatenate([np.zeros(0, dtype=np.int64), *rows])
+        where = _rows(self.offsets, chosen)
         shapes = self.shapes[chosen]
-        return Edges(shapes, edge_offsets(shapes), self.features[where], self.names)
+        extra = self.extra
+        if extra is not None:
+            extra = extra.rows(*(_rows(starts, chosen) for starts in word_offsets(self.shapes)))
+        return Edges(shapes, edge_offsets(shapes), self.features[where], self.names, extra)
 
     @classmethod
     def join(cls, parts: Sequence[Edges]) -> Edges:
@@ -67,12 +104,26 @@ class Edges:
             raise ValueError("edges: the blocks have different features")
         shapes = np.concatenate([part.shapes for part in parts])
         features = np.concatenate([part.features for part in parts])
-        return cls(shapes, edge_offsets(shapes), features, parts[0].names)
+        extras = [part.extra for part in parts if part.extra is not None]
+        extra = None
+        if extras:
+            if len(extras) != len(parts) or len({each.names for each in extras}) != 1:
+                raise ValueError("edges: the blocks have different features of words")
+            source, target = (np.concatenate([getattr(each, side) for each in extras]) for side in _SIDES)
+            extra = Extra(source, target, extras[0].names)
+        return cls(shapes, edge_offsets(shapes), features, parts[0].names, extra)
 
     def save(self, folder: Path) -> None:
-        """Write ``shapes.npy``, ``features.npy`` and ``names.json`` into ``folder``, made if missing."""
-        save_description(folder, self.shapes, self.names)
+        """Write ``shapes.npy``, ``features.npy`` and ``names.json`` into ``folder``, made if missing.
+
+        With features of words also ``extra.source.npy``, ``extra.target.npy`` and ``extra.names.json``.
+        """
+        extra = self.extra
+        save_description(folder, self.shapes, self.names, () if extra is None else extra.names)
         save_array(folder / "features.npy", self.features)
+        if extra is not None:
+            for side in _SIDES:
+                save_array(folder / f"extra.{side}.npy", getattr(extra, side))
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = True) -> Edges:
@@ -83,25 +134,47 @@ class Edges:
         InputError
             If a file is missing or the sizes do not agree.
         """
-        try:
-            names = tuple(json.loads((folder / "names.json").read_text(encoding="utf-8")))
-        except (OSError, ValueError) as error:
-            raise InputError(f"{folder}: no edges can be read ({error}); {_REMEDY}") from None
+        names = _read_names(folder / "names.json")
         shapes = load_array(folder / "shapes.npy", remedy=_REMEDY)
         features = load_array(folder / "features.npy", mapped=mapped, remedy=_REMEDY)
         offsets = edge_offsets(shapes)
         if features.shape != (offsets[-1], len(names)):
             expected = (int(offsets[-1]), len(names))
             raise InputError(f"{folder}: features are {features.shape}, expected {expected}; {_REMEDY}")
-        return cls(shapes, offsets, features, names)
+        extra = _load_extra(folder, shapes, mapped) if (folder / "extra.names.json").exists() else None
+        return cls(shapes, offsets, features, names, extra)
 
 
-def save_description(folder: Path, shapes: np.ndarray, names: Sequence[str]) -> None:
+def _load_extra(folder: Path, shapes: np.ndarray, mapped: bool) -> Extra:
+    names = _read_names(folder / "extra.names.json")
+    sides = [load_array(folder / f"extra.{side}.npy", mapped=mapped, remedy=_REMEDY) for side in _SIDES]
+    words = shapes.sum(axis=0, dtype=np.int64).tolist()
+    found = [list(side.shape) for side in sides]
+    if any(len(shape) != 2 for shape in found) or found != [
+        [words[0], found[0][1]],
+        [words[1], len(names) - found[0][1]],
+    ]:
+        raise InputError(f"{folder}: features of words are {found}, of {words} words; {_REMEDY}")
+    return Extra(sides[0], sides[1], names)
+
+
+def _read_names(path: Path) -> tuple[str, ...]:
+    try:
+        return tuple(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path.parent}: no edges can be read ({error}); {_REMEDY}") from None
+
+
+def save_description(
+    folder: Path, shapes: np.ndarray, names: Sequence[str], extra_names: Sequence[str] = ()
+) -> None:
     """Write what :meth:`Edges.save` writes but the features, into ``folder``, made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     save_array(folder / "shapes.npy", shapes)
-    text = json.dumps(list(names), ensure_ascii=False, indent=0) + "\n"
-    (folder / "names.json").write_text(text, encoding="utf-8", newline="\n")
+    for file, listed in (("names.json", names), ("extra.names.json", extra_names)):
+        if listed or file == "names.json":
+            text = json.dumps(list(listed), ensure_ascii=False, indent=0) + "\n"
+            (folder / file).write_text(text, encoding="utf-8", newline="\n")
 
 
 def edge_offsets(shapes: np.ndarray) -> np.ndarray:
@@ -109,3 +182,16 @@ def edge_offsets(shapes: np.ndarray) -> np.ndarray:
     offsets = np.zeros(len(shapes) + 1, dtype=np.int64)
     np.cumsum(shapes[:, 0].astype(np.int64) * shapes[:, 1], out=offsets[1:])
     return offsets
+
+
+def word_offsets(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return where the source and the target words of each pair begin, int64, shapes (N + 1,)."""
+    starts = np.zeros((2, len(shapes) + 1), dtype=np.int64)
+    np.cumsum(shapes.T, axis=1, out=starts[:, 1:])
+    return starts[0], starts[1]
+
+
+def _rows(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
+    """Return the rows of the chosen pairs, one after the other."""
+    rows = [np.arange(starts[pair], starts[pair + 1]) for pair in chosen]
+    return np.concatenate([np.zeros(0, dtype=np.int64), *rows])

@@ -27,7 +27,8 @@ from align.features import (
     spelling,
 )
 from align.features.block import Block
-from align.features.edges import Edges, edge_offsets
+from align.features.edges import Edges, Extra, edge_offsets
+from align.features.extra import compute_extra, join_extras
 from align.features.resources import Resources
 from align.scoring import Scores, add_scores
 
@@ -149,6 +150,7 @@ def compute(
     extra_source: Sequence[str] = (),
     extra_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
+    extra_groups: Sequence[str] = (),
 ) -> Edges:
     """Compute the features of every edge of a block of sentence pairs.
 
@@ -164,19 +166,23 @@ def compute(
         Lookup keys of the extra words: id V + e is word e.
     posteriors : Posteriors, optional
         What was sampled of the N pairs.
+    extra_groups : sequence of str
+        Names from :data:`align.features.extra.EXTRA_GROUPS`; with none there are no features of words.
 
     Returns
     -------
     Edges
-        The bias and the groups' features times :data:`SCALE`, float32, all finite.
+        The bias and the groups' features times :data:`SCALE`, float32, all finite; those of words too.
     """
     names = feature_names(groups, resources)
     shapes = pair_shapes(corpus)
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
+    extras = []
     for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
         _fill(part, groups, features[offsets[start] : offsets[stop]])
-    return Edges(shapes, offsets, features, names)
+        extras += _extras(part, extra_groups)
+    return Edges(shapes, offsets, features, names, join_extras(extras, extra_groups, resources))
 
 
 def compute_parts(
@@ -187,6 +193,7 @@ def compute_parts(
     extra_source: Sequence[str] = (),
     extra_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
+    extra_groups: Sequence[str] = (),
 ) -> Iterator[tuple[int, int, Edges]]:
     """Yield the features of a block a few pairs at a time, in memory that does not grow with the block.
 
@@ -201,7 +208,8 @@ def compute_parts(
     for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
         features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
         _fill(part, groups, features)
-        yield start, stop, Edges(part.shapes, part.offsets, features, names)
+        extra = join_extras(_extras(part, extra_groups), extra_groups, resources)
+        yield start, stop, Edges(part.shapes, part.offsets, features, names, extra)
 
 
 def score_parts(
@@ -213,25 +221,27 @@ def score_parts(
     extra_source: Sequence[str] = (),
     extra_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
+    extra_groups: Sequence[str] = (),
 ) -> Iterator[tuple[int, int, Scores]]:
     """Yield the scores of a block's edges a few pairs at a time, without keeping any features.
 
-    The arguments but ``weights``, float64, one a feature, are those of :func:`compute`, and the scores are,
-    bit by bit, what :func:`align.scoring.score_edges` gives for its features.
+    The arguments but ``weights``, float64, one a feature of edges and then of words, are those of
+    :func:`compute`, and the scores are, bit by bit, what :func:`align.decoding.score` gives for its features.
     """
     sizes = [len(GROUPS[group].names(resources)) for group in groups]
     ends = np.cumsum([1, *sizes])
     memory = np.empty(0, dtype=np.float32)
     for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
         edges = int(part.offsets[-1])
-        if edges * max(sizes) > len(memory):
-            memory = np.empty(max(edges, EDGES_AT_A_TIME) * max(sizes), dtype=np.float32)
+        if edges * max(sizes, default=0) > len(memory):
+            memory = np.empty(max(edges, EDGES_AT_A_TIME) * max(sizes, default=0), dtype=np.float32)
         scores = np.full(edges, weights[0] * np.float64(SCALE))
         for group, size, end in zip(groups, sizes, ends[1:], strict=True):
             out = memory[: edges * size].reshape(size, edges)
             GROUPS[group].fill(part, out)
             add_scores(out, SCALE, weights[end - size : end], scores)
-        yield start, stop, Scores(part.shapes, part.offsets, scores)
+        costs = [extra.costs(weights[ends[-1] :]) for extra in _extras(part, extra_groups)]
+        yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
 
 
 def pair_shapes(corpus: Corpus) -> np.ndarray:
@@ -242,16 +252,26 @@ def pair_shapes(corpus: Corpus) -> np.ndarray:
 def _parts(
     corpus: Corpus,
     resources: Resources,
-    extra: tuple[Sequence[str], Sequence[str]],
+    words: tuple[Sequence[str], Sequence[str]],
     posteriors: Posteriors | None,
 ) -> Iterator[tuple[int, int, Block]]:
     """Yield runs of pairs, from and to, ready to be filled."""
     offsets = edge_offsets(pair_shapes(corpus))
     for start, stop in spans(offsets, _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
-        block = Block(corpus.block(start, stop), resources, *extra, stored)
+        block = Block(corpus.block(start, stop), resources, *words, stored)
         for first, last in spans(block.offsets, EDGES_AT_A_TIME):
             yield start + first, start + last, block.part(first, last)
+
+
+def _extras(part: Block, extra_groups: Sequence[str]) -> list[Extra]:
+    """Return the features of the words of a few pairs, in a list that is empty without groups."""
+    if not extra_groups:
+        return []
+    extra = compute_extra(part, extra_groups)
+    extra.source[:] *= SCALE
+    extra.target[:] *= SCALE
+    return [extra]
 
 
 def _fill(part: Block, groups: Sequence[str], features: np.ndarray) -> None:

@@ -11,7 +11,9 @@ from typing import Any
 
 import numpy as np
 
-from align.problem import Arrays, Problem
+from align.objective import projection
+from align.oracle import Arrays
+from align.problem import Problem
 from align.solvers.fit import Row
 
 
@@ -25,10 +27,14 @@ class State:
         The options it was made with and depends on: lam, sampling, averaging, cache.
     generator : dict
         State of the random generator.
+    nonnegative : int
+        Weights from this one on may not be negative.
+    v : ndarray of float64, shape (d,)
+        The sum of ``w_blocks``.
     w : ndarray of float64, shape (d,)
-        The iterate, the sum of ``w_blocks``.
-    w_average : ndarray of float64, shape (d,)
-        Its average over the oracle's steps k = 0, 1, ..., with weight in proportion to k + 1.
+        The iterate: v with the weights that may not be negative cut at 0.
+    v_average : ndarray of float64, shape (d,)
+        Average of v over the oracle's steps k = 0, 1, ..., with weight in proportion to k + 1.
     ells : ndarray of float64, shape (2,)
         ell of the iterate and of the average.
     w_blocks, ell_blocks : ndarray of float64, shapes (n, d) and (n,)
@@ -44,8 +50,10 @@ class State:
 
     options: dict[str, Any]
     generator: dict[str, Any]
+    nonnegative: int
+    v: np.ndarray
     w: np.ndarray
-    w_average: np.ndarray
+    v_average: np.ndarray
     ells: np.ndarray
     w_blocks: np.ndarray
     ell_blocks: np.ndarray
@@ -66,8 +74,10 @@ class State:
         return cls(
             options=options,
             generator=dict(np.random.default_rng(seed).bit_generator.state),
+            nonnegative=problem.nonnegative,
+            v=np.zeros(d),
             w=np.zeros(d),
-            w_average=np.zeros(d),
+            v_average=np.zeros(d),
             ells=np.zeros(2),
             w_blocks=np.zeros((n, d)),
             ell_blocks=np.zeros(n),
@@ -83,7 +93,7 @@ class State:
     @property
     def iterates(self) -> Arrays:
         """Return the arrays that a step changes, in the order the kernels take them."""
-        return self.w, self.w_average, self.ells, self.w_blocks, self.ell_blocks
+        return self.v, self.w, self.v_average, self.ells, self.w_blocks, self.ell_blocks
 
     @property
     def vertices(self) -> Arrays:
@@ -92,8 +102,9 @@ class State:
 
     def check(self, problem: Problem, **options: Any) -> None:
         """Raise ValueError if the state was made for another problem's size or with other options."""
-        mine = {"n": self.w_blocks.shape[0], "d": self.w_blocks.shape[1], **self.options}
-        asked = {"n": problem.n, "d": problem.d, **options}
+        n, d = self.w_blocks.shape
+        mine = {"n": n, "d": d, "nonnegative": self.nonnegative, **self.options}
+        asked = {"n": problem.n, "d": problem.d, "nonnegative": problem.nonnegative, **options}
         if mine != asked:
             raise ValueError(f"bcfw: the state is of a run with {mine}, asked is {asked}; start anew")
 
@@ -120,12 +131,12 @@ class State:
                 arrays = {name: saved[name] for name in _ARRAYS}
                 record = json.loads(str(saved["record"]))
             record["history"] = [Row(*row) for row in record["history"]]
-            return cls(**arrays, **record)
+            return cls(**arrays, w=projection(arrays["v"], record["nonnegative"]), **record)
         except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
             raise ValueError(f"{path}: no saved state of bcfw ({error}); remove it") from None
 
 
 _ARRAYS = (
-    "w", "w_average", "ells", "w_blocks", "ell_blocks", "w_cache", "ell_cache", "stamps"
+    "v", "v_average", "ells", "w_blocks", "ell_blocks", "w_cache", "ell_cache", "stamps"
 )  # fmt: skip
-_PLAIN = ("options", "generator", "passes", "oracle_calls", "seconds", "history")
+_PLAIN = ("options", "nonnegative", "generator", "passes", "oracle_calls", "seconds", "history")

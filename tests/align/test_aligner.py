@@ -169,6 +169,38 @@ class TestExplain:
             )
 
 
+class TestSeveralLinks:
+    # both "dog" would be linked to "chien": the second costs the target word 0.25
+    SOURCE, TARGET = "the dog dog is big .", "le chien est grand ."
+
+    def test_a_word_takes_a_second_link_where_it_is_worth_its_cost(self, model):
+        one, two = of(model), of(toy.toy_model(fertility=2))
+        assert len(one.align(self.SOURCE, self.TARGET)) == 5
+        links = two.align(self.SOURCE, self.TARGET)
+        assert links == [(0, 0), (1, 1), (2, 1), (3, 2), (4, 3), (5, 4)]
+        assert len(two.scores(self.SOURCE, self.TARGET)) == 6
+        weights = two.model.weights.copy()
+        weights[two.model.names.index("extra.target.always")] = 100.0
+        dear = of(replace(two.model, weights=weights))
+        assert dear.align(self.SOURCE, self.TARGET) == one.align(self.SOURCE, self.TARGET)
+
+    def test_its_weaker_link_carries_the_cost(self, folder, tmp_path):
+        toy.toy_model(fertility=2).save(tmp_path / "fertile")
+        aligner = Aligner.load(tmp_path / "fertile")
+        explained = aligner.explain(self.SOURCE, self.TARGET)
+        paid = [link["contributions"].get("fertility", 0.0) for link in explained["links"]]
+        assert sorted(paid) == pytest.approx([-0.25, 0, 0, 0, 0, 0])
+        assert paid[1] + paid[2] == pytest.approx(-0.25)
+        for link in explained["links"]:
+            assert sum(link["contributions"].values()) == pytest.approx(link["score"], abs=1e-9)
+            expected = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25)))
+            assert link["confidence"] == pytest.approx(expected)
+        found = [(link["source"], link["target"]) for link in explained["links"]]
+        assert found == aligner.align(self.SOURCE, self.TARGET)
+        scores = aligner.scores(self.SOURCE, self.TARGET)
+        assert scores == pytest.approx([link["confidence"] for link in explained["links"]])
+
+
 class TestTokenizers:
     def test_a_function_of_ones_own(self, folder):
         aligner = Aligner.load(folder, tokenizer=own_tokenizer)

@@ -123,6 +123,58 @@ class TestSaved:
         assert not os.path.samefile(tmp_path / "copied" / "source.vectors.npy", folder / "source.vectors.npy")
 
 
+class TestSeveralLinks:
+    @pytest.fixture
+    def fertile(self, tmp_path):
+        toy.toy_model(fertility=3).save(tmp_path / "fertile")
+        return tmp_path / "fertile"
+
+    def test_it_comes_back(self, fertile):
+        model, loaded = toy.toy_model(fertility=3), Model.load(fertile)
+        assert (loaded.fertility, loaded.extra_groups) == (3, model.extra_groups)
+        assert loaded.names == model.names
+        assert loaded.names[-1] == "extra.target.content"
+        assert np.array_equal(loaded.weights, model.weights)
+
+    def test_a_model_of_one_link_a_word_says_nothing_of_it(self, folder):
+        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        assert not {"fertility", "extra_groups"} & set(described)
+        assert (Model.load(folder).fertility, Model.load(folder).extra_groups) == (1, ())
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("fertility", 0), ("fertility", 2.0), ("fertility", "2"), ("fertility", 2**40),
+            ("fertility", True), ("extra_groups", "always"), ("extra_groups", [1]),
+        ],
+    )  # fmt: skip
+    def test_a_wrong_value_is_named(self, fertile, key, value):
+        edit(fertile, **{key: value})
+        with pytest.raises(InputError, match=f"model.json: {key} is "):
+            Model.load(fertile)
+
+    def test_values_that_do_not_agree(self, fertile):
+        edit(fertile, fertility=1)
+        with pytest.raises(InputError, match="fertile: 1 links a word with the groups"):
+            Model.load(fertile)
+        edit(fertile, fertility=2, extra_groups=[])
+        with pytest.raises(InputError, match="fertile: 2 links a word with the groups"):
+            Model.load(fertile)
+        edit(fertile, extra_groups=["telepathy"])
+        with pytest.raises(InputError, match="no feature group 'telepathy'; update liaison"):
+            Model.load(fertile)
+        edit(fertile, extra_groups=["always"])
+        with pytest.raises(InputError, match="a feature is 'extra.source.unexpected' where the groups give"):
+            Model.load(fertile)
+
+    def test_a_cost_below_0_is_named(self, fertile):
+        path = fertile / "weights.tsv"
+        lines = path.read_text(encoding="utf-8").split("\n")
+        path.write_text("\n".join([*lines[:-2], "extra.target.content\t-0.5", ""]), encoding="utf-8")
+        with pytest.raises(InputError, match="the weight of extra.target.content is -0.5, below 0"):
+            Model.load(fertile)
+
+
 class TestDamaged:
     def test_other_jumps_than_told(self, folder, tmp_path):
         with_links(Model.load(folder)).save(tmp_path / "with")

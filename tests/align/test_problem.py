@@ -209,3 +209,120 @@ def test_sums_over_the_features_run_in_order():
     for i in range(2):
         vertex = problem.oracle(w, i)
         assert vertex.loss == 0.5 * min(edges.shapes[i])  # score 0 of each edge, so the cost alone decides
+
+
+@dataclass(frozen=True)
+class Extra:
+    source: np.ndarray
+    target: np.ndarray
+
+
+@dataclass(frozen=True)
+class FertileEdges(Edges):
+    extra: Extra | None = None
+
+
+def fertile(shapes, d, most, seed):
+    """Pairs whose words have features (2 of source, 3 of target words) and up to ``most`` gold links."""
+    generator = np.random.default_rng(seed)
+    edges, labels = made(shapes, d, seed=seed)
+    words = edges.shapes.sum(axis=0)
+    extra = Extra(
+        *(generator.random((count, k)).astype(np.float32) for count, k in zip(words, (2, 3), strict=True))
+    )
+    for (n, m), start in zip(edges.shapes, edges.offsets, strict=False):
+        marks = labels.marks[start : start + n * m].reshape(n, m)
+        for j, k in generator.permutation(list(np.ndindex(n, m))):
+            if max((marks[j] == 2).sum(), (marks[:, k] == 2).sum()) < most and generator.random() < 0.4:
+                marks[j, k] = 2
+    return FertileEdges(edges.shapes, edges.offsets, edges.features, (), extra), labels
+
+
+def labellings(n, m, most):
+    """Every set of edges with at most ``most`` links a word, (n, m) bool."""
+    for number in range(2 ** (n * m)):
+        y = np.array([number >> edge & 1 for edge in range(n * m)], dtype=bool).reshape(n, m)
+        if y.sum(axis=0).max(initial=0) <= most and y.sum(axis=1).max(initial=0) <= most:
+            yield y
+
+
+def score_features(x, phi_s, phi_t, y):
+    """Features of a labelling: those of its edges, then those of extra links, counted negatively."""
+    more_s, more_t = np.maximum(y.sum(axis=1) - 1, 0), np.maximum(y.sum(axis=0) - 1, 0)
+    return np.concatenate([x.T @ y.ravel(), -(more_s @ phi_s), -(more_t @ phi_t)])
+
+
+@pytest.mark.parametrize("most", [2, 3])
+def test_oracle_with_several_links_a_word_maximises_over_every_labelling(most):
+    shapes = [(1, 3), (3, 1), (2, 3), (3, 3), (0, 2), (3, 4), (4, 3)]
+    edges, labels = fertile(shapes, 4, most, seed=7)
+    problem = MatchingProblem(edges, labels, cost_fn=2.0, cost_fp=0.5, most=most)
+    assert (problem.n, problem.d, problem.nonnegative) == (7, 9, 4)
+    generator = np.random.default_rng(8)
+    starts = np.cumsum(edges.shapes, axis=0) - edges.shapes
+    weights = generator.normal(size=(3, 9)) * np.array([0.0, 0.3, 3.0])[:, None]
+    weights[:, 4:] = np.abs(weights[:, 4:])
+    psis, losses = problem.oracles(weights, np.arange(7))
+    extra_links = 0
+    for i, (n, m) in enumerate(shapes):
+        rows = slice(edges.offsets[i], edges.offsets[i + 1])
+        x, marks = edges.features[rows].astype(np.float64), labels.marks[rows].reshape(n, m)
+        phi_s = edges.extra.source[starts[i, 0] :][:n].astype(np.float64)
+        phi_t = edges.extra.target[starts[i, 1] :][:m].astype(np.float64)
+        gold = score_features(x, phi_s, phi_t, marks == 2)
+        for r, w in enumerate(weights):
+            found = {}
+            for y in labellings(n, m, most):
+                psi = gold - score_features(x, phi_s, phi_t, y)
+                loss = 2.0 * ((marks == 2) & ~y).sum() + 0.5 * ((marks == 0) & y).sum()
+                found[np.packbits(y).tobytes()] = (loss - w @ psi, psi, loss, y)
+            best = max(value for value, *_ in found.values())
+            vertex = problem.oracle(w, i)
+            value, psi, loss, y = found[vertex.key]
+            assert value == pytest.approx(best, abs=1e-9)
+            assert value >= -1e-9
+            assert vertex.loss == pytest.approx(loss, abs=1e-12)
+            np.testing.assert_allclose(vertex.psi, psi, atol=1e-6)
+            np.testing.assert_array_equal(psis[r, i], vertex.psi)
+            assert losses[r, i] == vertex.loss
+            extra_links += np.maximum(y.sum(axis=0) - 1, 0).sum()
+    assert extra_links > 0
+
+
+def test_pairs_keep_their_words_in_any_order():
+    edges, labels = fertile([(2, 3), (3, 3), (1, 4), (4, 2)], 3, 2, seed=3)
+    whole = MatchingProblem(edges, labels, most=2)
+    chosen = np.array([3, 0, 2])
+    part = MatchingProblem(edges, labels, most=2, pairs=chosen)
+    w = np.concatenate([np.random.default_rng(1).normal(size=3), np.full(5, 0.2)])
+    for place, pair in enumerate(chosen):
+        assert part.oracle(w, place).key == whole.oracle(w, int(pair)).key
+        np.testing.assert_array_equal(part.oracle(w, place).psi, whole.oracle(w, int(pair)).psi)
+
+
+def test_one_link_a_word_needs_no_features_of_words():
+    edges, labels = fertile([(2, 3), (3, 3)], 3, 1, seed=3)
+    plain = Edges(edges.shapes, edges.offsets, edges.features)
+    w = np.array([0.5, -0.2, 0.1])
+    one, other = MatchingProblem(edges, labels), MatchingProblem(plain, labels)
+    assert one.d == one.nonnegative == other.d == 3
+    for i in range(2):
+        np.testing.assert_array_equal(one.oracle(w, i).psi, other.oracle(w, i).psi)
+
+
+def test_bad_words_are_refused():
+    edges, labels = fertile([(2, 3), (3, 3)], 3, 2, seed=3)
+    wrong = Extra(-edges.extra.source - 1, edges.extra.target)
+    short = Extra(edges.extra.source[1:], edges.extra.target)
+    for given, most, message in (
+        (edges, 0, "0 links a word; give 1 or more"),
+        (FertileEdges(edges.shapes, edges.offsets, edges.features), 2, "no features of words"),
+        (FertileEdges(edges.shapes, edges.offsets, edges.features, (), wrong), 2, "is negative"),
+        (FertileEdges(edges.shapes, edges.offsets, edges.features, (), short), 2, "one row a word"),
+    ):
+        with pytest.raises(ValueError, match=message):
+            MatchingProblem(given, labels, most=most)
+    marks = labels.marks.copy()
+    marks[:3] = 2
+    with pytest.raises(ValueError, match="pair 0 are too many; keep 2 links a word"):
+        MatchingProblem(edges, Labels(labels.offsets, marks), most=2)

@@ -1,6 +1,7 @@
 """Weights without tables: what is written is read again, and bad files are told by name."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -23,6 +24,19 @@ def test_what_is_written_is_read(weights, tmp_path):
     assert again.weights.tolist() == weights.weights.tolist()
     for name in ("names", "groups", "calibration", "options", "provenance"):
         assert getattr(again, name) == getattr(weights, name)
+
+
+def test_those_of_words_with_several_links(weights, tmp_path):
+    names = (*weights.names, "extra.source.always", "extra.target.always")
+    fertile = replace(weights, names=names, weights=np.arange(4.0), fertility=2, extra_groups=("always",))
+    fertile.save(tmp_path)
+    again = Weights.load(tmp_path)
+    assert (again.names, again.fertility, again.extra_groups) == (names, 2, ("always",))
+    path = tmp_path / "weights.json"
+    described = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps(described | {"fertility": 0}), encoding="utf-8")
+    with pytest.raises(InputError, match=r"weights\.json: fertility is 0"):
+        Weights.load(tmp_path)
 
 
 @pytest.mark.parametrize(

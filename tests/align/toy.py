@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from align.features import DEFAULT_GROUPS, Resources, feature_names
+from align.features import DEFAULT_EXTRA_GROUPS, DEFAULT_GROUPS, Resources, extra_names, feature_names
 from align.features.groups import SCALE
 from align.lexicon import Lexicon
 from align.model import Model
@@ -20,7 +20,11 @@ WEIGHTS = {
 DIMENSIONS = 5
 
 
-def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS):
+# Of the features of words, where a word may have several links.
+EXTRA_WEIGHTS = {"extra.source.always": 0.5, "extra.target.always": 0.25, "extra.target.content": 0.1}
+
+
+def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS, fertility=1):
     """Return the model; word i of one language is the translation of word i of the other."""
     count = len(PAIRS)
     counts = np.arange(count, 0, -1) * 10
@@ -35,9 +39,11 @@ def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS):
     vectors = np.random.default_rng(3).normal(size=(count, DIMENSIONS))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     resources = Resources(lexicon, vectors, vectors, source, target)
-    names = feature_names(groups, resources)
+    extra_groups = DEFAULT_EXTRA_GROUPS if fertility > 1 else ()
+    names = feature_names(groups, resources) + extra_names(extra_groups, resources)
+    weights = WEIGHTS | EXTRA_WEIGHTS
     return Model(
-        weights=np.array([WEIGHTS.get(name, 0.0) for name in names]) / SCALE,
+        weights=np.array([weights.get(name, 0.0) for name in names]) / SCALE,
         names=names,
         groups=groups,
         resources=resources,
@@ -48,4 +54,6 @@ def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS):
         calibration=(1.5, 0.25),
         options={"lam": 0.01},
         provenance={"corpus": "toy", "pairs": 3},
+        fertility=fertility,
+        extra_groups=extra_groups,
     )

@@ -2,6 +2,7 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +12,7 @@ from align.corpus import Corpus, Sentences
 from align.errors import InputError, WorkError
 from align.labels import Labels
 from align.lexicon import Lexicon, estimate
+from align.posteriors import Posteriors
 from pipeline import label
 from pipeline.config import Config
 from pipeline.engine import Serial
@@ -70,7 +72,7 @@ def stages(tmp_path):
 @pytest.fixture
 def context(stages):
     values = {
-        "train": {"labels": None},
+        "train": {"labels": None, "fertility": 1},
         "gold": {"links": str(stages / "gold.align"), "format": "pharaoh", "base": 0, "train": 0},
     }
     folder = stages / "label"
@@ -85,9 +87,15 @@ def context(stages):
         workdir=folder,
         engine=Serial(),
         reporter=Reporter("tiny"),
-        stage=Stage("label", label.run, uses=("train.labels", "gold.*")),
+        stage=Stage("label", label.run, uses=("train.labels", "train.fertility", "gold.*")),
         config=Config(stages / "tiny.toml", values, frozenset()),
     )
+
+
+@pytest.fixture(autouse=True)
+def _nothing_is_shipped(monkeypatch):
+    """So that labels are silver where nothing else is said."""
+    monkeypatch.setattr(label, "shipped_weights", list)
 
 
 def made(context):
@@ -106,7 +114,7 @@ def links_of(labels, pair):
     return list(zip(labels.source[here].tolist(), labels.target[here].tolist(), strict=True))
 
 
-def test_without_gold_to_train_on_labels_are_silver(context, stages):
+def test_silver_labels(context, stages):
     label.run(context, pairs=50)
     kind, pairs, labels, summary = made(context)
     assert (kind == label.CORPUS).all()
@@ -172,6 +180,20 @@ def test_both_kinds_stand_one_after_the_other(context):
     assert links_of(labels, 10) == [(0, 0), (1, 1)]
     assert summary["silver"]["pairs"] == 10
     assert summary["gold"]["pairs"] == 2
+
+
+@pytest.mark.parametrize(
+    ("labels", "train", "shipped", "expected"),
+    [
+        (None, 3, True, "gold"),
+        (None, 0, True, "none"),
+        (None, 0, False, "silver"),
+        ("silver", 3, True, "silver"),
+    ],
+)
+def test_what_is_not_said_follows_from_the_gold(labels, train, shipped, expected, monkeypatch):
+    monkeypatch.setattr(label, "shipped_weights", lambda: [Path("models/default")] if shipped else [])
+    assert label.wanted_labels(labels, train) == expected
 
 
 def test_no_labels_can_be_asked_for(context):
@@ -309,3 +331,39 @@ def test_a_corpus_without_usable_pairs_is_refused(context, stages):
 def test_options_out_of_range_are_refused(context, options, message):
     with pytest.raises(InputError, match=message):
         label.run(context, **options)
+
+
+def test_with_several_links_a_word_more_of_the_gold_is_sure(context, stages, capsys):
+    write_gold(stages, ["0-0 0-1 1-0 1-1", "0-0 1-1 1-2", *GOLD_LINKS[2:]])
+    context.config.values["gold"]["train"] = 2
+    label.run(context)
+    assert made(context)[2].counts().tolist() == [2, 2]
+    context.config.values["train"]["fertility"] = 2
+    label.run(context, least=0.0)
+    _, _, labels, summary = made(context)
+    assert labels.counts().tolist() == [4, 3]
+    assert summary["gold"]["links"] == 7
+    assert "7 links of at most 2 a word, from 7 sure ones; 0 free" in capsys.readouterr().err
+    # in the first pair no word is left alone by the matching
+    label.run(context)
+    assert made(context)[2].counts().tolist() == [2, 3]
+
+
+def test_unlikely_links_beyond_the_matching_are_free(context, stages):
+    write_gold(stages, ["0-0 1-1", "0-0 1-1 1-2", *GOLD_LINKS[2:]])
+    context.config.values["gold"]["train"] = 2
+    context.config.values["train"]["fertility"] = 2
+    shapes = np.array([[2, 2], [3, 3], [1, 1], [2, 2]])
+    edges = int(shapes.prod(axis=1).sum())
+    for certain, sampled, expected in ((True, True, 3), (False, True, 2), (False, False, 3)):
+        both = np.full((2, edges), 65535 if certain else 0, dtype=np.uint16)
+        posteriors = replace(Posteriors.of(shapes, *both), sampled=np.full(4, sampled))
+        posteriors.save(stages / "lexicon" / "posteriors" / "gold")
+        label.run(context)
+        assert made(context)[2].counts().tolist() == [2, expected]
+
+
+@pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
+def test_what_is_no_probability_is_refused(context, least):
+    with pytest.raises(InputError, match=r"label\.least: .* is no probability"):
+        label.run(context, least=least)

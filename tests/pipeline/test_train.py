@@ -9,7 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from align.calibration import calibrate
 from align.corpus import Corpus, Sentences
+from align.decoding import decode, score
 from align.errors import InputError, WorkError
 from align.features import Edges, Resources, compute
 from align.labels import Labels
@@ -28,6 +30,7 @@ from pipeline.progress import Reporter
 from pipeline.stage import Stage, StageContext
 
 GROUPS = ("position", "spelling", "lexical")
+EXTRA = ("always", "content")
 WORDS = 40
 
 
@@ -56,7 +59,7 @@ def written(folder, seed=0, count=60):
     (folder / "preprocess" / "text.json").write_text(json.dumps(text), encoding="utf-8")
     lexicon.save(folder / "lexicon")
     label(folder, Labels.from_lists(links))
-    compute(corpus, resources, groups=GROUPS).save(folder / "featurize" / "edges")
+    compute(corpus, resources, groups=GROUPS, extra_groups=EXTRA).save(folder / "featurize" / "edges")
     return folder
 
 
@@ -172,6 +175,28 @@ def test_figures_are_those_of_the_saved_weights(stages, tmp_path):
     assert training["primal"] == pytest.approx(0.05 * weights @ weights + hinges / 60, rel=1e-9)
 
 
+def test_a_model_of_several_links_a_word(stages, tmp_path):
+    edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
+    train.run(context_of(stages, tmp_path / "out"), fertility=2)
+    model = Model.load(tmp_path / "out")
+    assert (model.fertility, model.extra_groups) == (2, EXTRA)
+    assert model.options["fertility"] == 2
+    assert model.names == edges.names + edges.extra.names
+    assert (model.weights[len(edges.names) :] >= 0).all()
+    assert (model.weights[len(edges.names) :] > 0).any()  # no word has two links in this gold
+    linked = decode(score(edges, model.weights), most=2).linked
+    gold, _ = labels.dense(edges.shapes)
+    assert gold[linked].sum() >= 0.95 * max(gold.sum(), len(linked))
+    assert model.calibration == calibrate(edges, labels, model.weights, most=2)
+
+
+def test_several_links_a_word_need_features_of_words(stages, tmp_path):
+    (stages / "featurize" / "edges" / "extra.names.json").unlink()
+    train.run(context_of(stages, tmp_path / "one"))
+    with pytest.raises(InputError, match="no features of words; run label and featurize again"):
+        train.run(context_of(stages, tmp_path / "two"), fertility=2)
+
+
 def test_the_history_is_one_line_a_pass(stages, tmp_path):
     train.run(context_of(stages, tmp_path / "out"), passes=4, tolerance=0.0)
     text = (tmp_path / "out" / "history.csv").read_text(encoding="utf-8")
@@ -220,7 +245,7 @@ def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages,
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
     for name in ("training_curve", "write_training", "calibrate"):
 
-        def kill(*arguments):
+        def kill(*arguments, **options):
             raise Killed
 
         with monkeypatch.context() as patched:
@@ -281,6 +306,7 @@ def test_a_long_run_says_where_it_stands(stages, tmp_path, monkeypatch, capsys):
         ({"passes": 0}, "train.passes: 0 is out of range; give 1 or more"),
         ({"tolerance": -0.1}, r"train.tolerance: -0\.1 is out of range"),
         ({"time_limit": 0.0}, r"train.time_limit: 0\.0 is out of range; give seconds above 0"),
+        ({"fertility": 0}, "train.fertility: 0 is out of range; give 1 or more"),
     ],
 )  # fmt: skip
 def test_wrong_options_are_told_before_any_work(tmp_path, options, message):
@@ -289,6 +315,16 @@ def test_wrong_options_are_told_before_any_work(tmp_path, options, message):
 
 
 class TestGivenWeights:
+    def test_those_of_words_with_several_links_stay_so(self, stages, tmp_path):
+        train.run(context_of(stages, tmp_path / "first"), fertility=2)
+        given = Model.load(tmp_path / "first")
+        context = context_of(stages, tmp_path / "second")
+        context.config.values["train"] = {"labels": "none", "weights": str(tmp_path / "first")}
+        train.run(context, labels="none", weights=str(tmp_path / "first"))
+        taken = Model.load(tmp_path / "second")
+        assert (taken.fertility, taken.extra_groups) == (2, given.extra_groups)
+        assert np.array_equal(taken.weights, given.weights)
+
     def given(self, stages, folder):
         """Train a model in ``folder``, to take its weights."""
         train.run(context_of(stages, folder))

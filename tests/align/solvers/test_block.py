@@ -49,16 +49,17 @@ class Plain:
     """The same problem without its compiled pass: a solver sees the protocol alone."""
 
     def __init__(self, problem):
-        self.n, self.d = problem.n, problem.d
+        self.n, self.d, self.nonnegative = problem.n, problem.d, problem.nonnegative
         self.gold, self.oracle, self.oracles = problem.gold, problem.oracle, problem.oracles
 
 
 class Listed:
     """A problem whose blocks list their labellings: psi (k, d) and loss (k,), the first of them gold."""
 
-    def __init__(self, psi, loss):
+    def __init__(self, psi, loss, nonnegative=None):
         self.psi, self.loss = psi, loss
         self.n, _, self.d = psi.shape
+        self.nonnegative = self.d if nonnegative is None else nonnegative
 
     @classmethod
     def random(cls, n, d, seed, count=6):
@@ -100,6 +101,7 @@ def solved_by_scipy(problem, lam):
         jac=True,
         method="SLSQP",
         constraints=LinearConstraint(rows, lb=problem.loss.ravel()),
+        bounds=[(0 if problem.nonnegative <= j < d else None, None) for j in range(d + n)],
         options={"ftol": 1e-14, "maxiter": 1000},
     )
     assert result.success
@@ -173,7 +175,7 @@ def test_the_average_gives_later_iterates_more_weight():
         passes=4,
         tolerance=0,
         cache=0,
-        on_pass=lambda p: states.append((p.state.w.copy(), p.state.w_average.copy())),
+        on_pass=lambda p: states.append((p.state.w.copy(), p.state.v_average.copy())),
     )
     last, average = states[-1]
     iterates = np.array([*seen[1:], last])  # the iterate an oracle sees is the one the step before has left
@@ -478,3 +480,95 @@ def test_evaluating_the_fit_again_gives_its_figures():
     (again,) = evaluate(problem, fit.weights[None], np.array([ell]), 0.1)
     assert again.primal == pytest.approx(fit.primal, rel=1e-13)
     assert again.gap == pytest.approx(fit.gap, rel=1e-9)
+
+
+@pytest.mark.parametrize("lam", [0.02, 0.3, 5.0])
+def test_weights_that_may_not_be_negative_agree_with_a_quadratic_programme(lam):
+    free = Listed.random(6, 5, seed=11)
+    problem = Listed(free.psi, free.loss, nonnegative=2)
+    w, minimum = solved_by_scipy(problem, lam)
+    assert solved_by_scipy(free, lam)[1] < minimum - 1e-3  # the bound matters
+    fit = bcfw(problem, lam=lam, passes=2000, tolerance=2e-3)
+    assert fit.status == "converged"
+    assert (fit.weights[2:] >= 0).all()
+    assert minimum - 1e-7 <= fit.primal <= minimum + fit.gap + 1e-7
+    assert lam / 2 * np.sum((fit.weights - w) ** 2) <= fit.gap + 1e-7
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_with_a_bound_too_the_dual_never_falls_and_the_gap_is_primal_less_dual(seed):
+    free = Listed.random(8, 5, seed=seed)
+    problem = Listed(free.psi, free.loss, nonnegative=2)
+    lam = 0.05
+    _, minimum = solved_by_scipy(problem, lam)
+    fit = bcfw(problem, lam=lam, passes=60, tolerance=0, seed=seed)
+    for row in fit.history:
+        for primal, dual, gap in (row[3:6], row[6:9]):
+            assert dual - 1e-7 <= minimum <= primal + 1e-7
+            assert gap == pytest.approx(primal - dual, abs=1e-12)
+            assert gap >= 0
+    assert (np.diff([row.dual for row in fit.history]) >= -1e-13).all()
+    assert problem.primal(fit.weights, lam) == pytest.approx(fit.primal)
+
+
+def test_with_a_bound_the_dual_rises_with_every_single_step():
+    free = Listed.random(1, 5, seed=3)  # one block: a pass is a step
+    problem = Listed(free.psi, free.loss, nonnegative=1)
+    fit = bcfw(problem, lam=0.05, passes=200, tolerance=0, cache=0)
+    assert (np.diff([row.dual for row in fit.history]) >= -1e-14).all()
+
+
+@dataclass(frozen=True)
+class Extra:
+    source: np.ndarray
+    target: np.ndarray
+
+
+@dataclass(frozen=True)
+class FertileEdges(Edges):
+    extra: Extra
+
+
+def fertile_pairs(count, length, d, seed):
+    """Pairs in which the words whose one feature is 0 have two gold links, under noise."""
+    generator = np.random.default_rng(seed)
+    shapes = generator.integers(max(2, length // 2), length + length // 2 + 1, (count, 2)).astype(np.int32)
+    offsets = np.concatenate([[0], np.cumsum(shapes.prod(axis=1, dtype=np.int64))])
+    sure = np.zeros(offsets[-1], dtype=bool)
+    words = [np.ones((total, 2), dtype=np.float32) for total in shapes.sum(axis=0)]
+    starts = np.cumsum(shapes, axis=0) - shapes
+    for (n, m), start, (first, _) in zip(shapes, offsets, starts, strict=False):
+        links = sure[start : start + n * m].reshape(n, m)
+        links[np.arange(min(n, m)), np.arange(min(n, m))] = True
+        if m > n:
+            links[n - 1, n] = True
+            words[0][first + n - 1, 1] = 0
+    features = generator.normal(size=(offsets[-1], d))
+    features[:, : d // 2] += 2 * sure[:, None]
+    features[:, -1] = 1.0
+    edges = FertileEdges(shapes, offsets, features.astype(np.float32), Extra(*words))
+    return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure), most=2)
+
+
+def test_costs_of_extra_links_are_learnt():
+    problem = fertile_pairs(40, 6, 6, seed=2)
+    fit = bcfw(problem, lam=0.01, passes=500, tolerance=1e-3)
+    assert fit.status == "converged"
+    always, unless = fit.weights[6:8]
+    assert unless > 0
+    assert always >= 0
+    assert (fit.weights[6:] >= 0).all()
+    assert (np.diff([row.dual for row in fit.history]) >= -1e-12).all()
+    plain = bcfw(Plain(problem), lam=0.01, passes=5, tolerance=0)
+    compiled = bcfw(problem, lam=0.01, passes=5, tolerance=0)
+    np.testing.assert_array_equal(plain.weights, compiled.weights)
+
+
+def test_resuming_with_a_bound_gives_the_same_bits(tmp_path):
+    problem, path = fertile_pairs(15, 5, 6, seed=4), tmp_path / "state.npz"
+    whole = bcfw(problem, passes=7, tolerance=0)
+    bcfw(problem, passes=3, tolerance=0, on_pass=lambda progress: progress.state.save(path))
+    resumed = bcfw(problem, passes=7, tolerance=0, resume=State.load(path))
+    np.testing.assert_array_equal(resumed.weights, whole.weights)
+    assert resumed.primal == whole.primal
+    assert resumed.gap == whole.gap
