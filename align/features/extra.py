@@ -29,7 +29,7 @@ EXTRA_GROUPS: dict[str, str] = {
     "content": "the word is not among the very frequent ones",
     "identity": "the word is not a given one of the most frequent ones (of one language pair, by its nature)",
 }
-DEFAULT_EXTRA_GROUPS = ("always", "unexpected", "apart", "content")
+DEFAULT_EXTRA_GROUPS = ("always", "content")
 # Words a side that have a feature of their own.
 _IDENTITIES = 30
 _SIDES = ("source", "target")

@@ -164,7 +164,7 @@ class TestSeveralLinks:
         with pytest.raises(InputError, match="no feature group 'telepathy'; update liaison"):
             Model.load(fertile)
         edit(fertile, extra_groups=["always"])
-        with pytest.raises(InputError, match="a feature is 'extra.source.unexpected' where the groups give"):
+        with pytest.raises(InputError, match="a feature is 'extra.source.content' where the groups give"):
             Model.load(fertile)
 
     def test_a_cost_below_0_is_named(self, fertile):
