@@ -12,6 +12,11 @@ Frank-Wolfe optimization for structural SVMs", section 4):
 
 Where the last weights may not be negative, v = sum_i v_i takes the place of sum_i w_i, and w is its
 projection: v with those last ones cut at 0. All of the above holds, for <v, w> = |w|^2.
+
+Where weights w_0 are known that should be left only for a reason, lam/2 |w - w_0|^2 takes the place of
+lam/2 |w|^2 in the primal. Then v = w_0 + sum_i v_i, and
+
+    D = ell - lam/2 |w|^2 + lam/2 |w_0|^2,    g(w) = lam <w - w_0 - w_s, w> - ell + ell_s.
 """
 
 from __future__ import annotations
@@ -62,27 +67,47 @@ def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarra
     return w_s / (lam * problem.n), ell_s / problem.n
 
 
-def dual(w: np.ndarray, ell: float, lam: float) -> float:
-    """Return D = ell - lam/2 |w|^2."""
-    return ell - 0.5 * lam * float(w @ w)
+def dual(w: np.ndarray, ell: float, lam: float, *, origin: np.ndarray | None = None) -> float:
+    """Return D = ell - lam/2 |w|^2 + lam/2 |w_0|^2; ``origin`` w_0 is 0 if not given."""
+    start = 0.0 if origin is None else float(origin @ origin)
+    return ell - 0.5 * lam * (float(w @ w) - start)
 
 
-def value(w: np.ndarray, ell: float, w_s: np.ndarray, ell_s: float, lam: float) -> Value:
-    """Return primal, dual and gap of (w, ell), given the batch vertex at w.
+def value(
+    w: np.ndarray,
+    ell: float,
+    w_s: np.ndarray,
+    ell_s: float,
+    lam: float,
+    *,
+    origin: np.ndarray | None = None,
+) -> Value:
+    """Return primal, dual and gap of (w, ell), given the batch vertex at w and ``origin`` w_0, or 0.
 
     Where rounding makes the gap negative it is 0.
     """
-    lower = dual(w, ell, lam)
-    gap = lam * float((w - w_s) @ w) - ell + ell_s
+    lower = dual(w, ell, lam, origin=origin)
+    moved = w if origin is None else w - origin
+    gap = lam * float((moved - w_s) @ w) - ell + ell_s
     primal = lower + gap
     assert gap >= -1e-9 * (1.0 + abs(primal)), f"weak duality is broken: gap {gap}"
     return Value(max(primal, lower), lower, max(gap, 0.0))
 
 
-def evaluate(problem: Problem, weights: np.ndarray, ells: np.ndarray, lam: float) -> list[Value]:
+def evaluate(
+    problem: Problem,
+    weights: np.ndarray,
+    ells: np.ndarray,
+    lam: float,
+    *,
+    origin: np.ndarray | None = None,
+) -> list[Value]:
     """Return primal, dual and gap of each (w, ell) of ``weights`` (r, d) and ``ells`` (r,)."""
     w_s, ell_s = batch_vertex(problem, weights, lam)
-    return [value(weights[r], float(ells[r]), w_s[r], float(ell_s[r]), lam) for r in range(len(weights))]
+    return [
+        value(weights[r], float(ells[r]), w_s[r], float(ell_s[r]), lam, origin=origin)
+        for r in range(len(weights))
+    ]
 
 
 def projection(v: np.ndarray, nonnegative: int) -> np.ndarray:

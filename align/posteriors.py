@@ -11,6 +11,7 @@ import numpy as np
 from align.arrays import load_array, save_array
 from align.errors import InputError
 from align.features.edges import edge_offsets
+from align.kernels import kernel
 from align.lexicon import Lexicon
 from align.sampler import SCALE, Direction
 
@@ -122,13 +123,18 @@ class Posteriors:
             If these are not the posteriors of pairs of these shapes.
         """
         starts = edge_offsets(shapes)
-        owners = np.repeat(np.arange(len(self)), np.diff(self.offsets))
-        if len(shapes) != len(self) or (self.edges >= np.diff(starts)[owners]).any():
-            raise ValueError("posteriors: not those of the pairs given")
-        where = starts[owners] + self.edges
         forward, reverse = (np.zeros(int(starts[-1]), dtype=np.float32) for _ in range(2))
-        forward[where] = self.forward / np.float32(SCALE)
-        reverse[where] = self.reverse / np.float32(SCALE)
+        inside = len(shapes) == len(self) and _put(
+            _read_only(self.offsets),
+            _read_only(self.edges),
+            _read_only(self.forward),
+            _read_only(self.reverse),
+            starts,
+            forward,
+            reverse,
+        )
+        if not inside:
+            raise ValueError("posteriors: not those of the pairs given")
         return forward, reverse
 
     def save(self, folder: Path) -> None:
@@ -273,3 +279,25 @@ def _check(found: dict[str, np.ndarray], expected: dict[str, tuple[type, int]], 
                 f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
                 f"not {np.dtype(dtype)} ({size},); {_REMEDY}"
             )
+
+
+def _read_only(array: np.ndarray) -> np.ndarray:
+    """Return a read-only view: memory-mapped and other arrays then share one compiled kernel."""
+    view = np.asarray(array).view()
+    view.flags.writeable = False
+    return view
+
+
+@kernel
+def _put(offsets, edges, forward, reverse, starts, all_forward, all_reverse):  # type: ignore[no-untyped-def]
+    """Put what was kept to its edges; returns whether all of it lies inside its pair."""
+    scale = np.float32(SCALE)
+    for i in range(len(offsets) - 1):
+        count = starts[i + 1] - starts[i]
+        for entry in range(offsets[i], offsets[i + 1]):
+            if edges[entry] < 0 or edges[entry] >= count:
+                return False
+            edge = starts[i] + edges[entry]
+            all_forward[edge] = np.float32(forward[entry]) / scale
+            all_reverse[edge] = np.float32(reverse[entry]) / scale
+    return True

@@ -17,6 +17,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.links import format_pharaoh
 from align.posteriors import load_if_there
+from align.shipped import DEFAULT, shipped_weights
 from benchmarks import eflomal, hansards
 from benchmarks.command import add_common_arguments, finish, tool_of
 from benchmarks.figures import (
@@ -48,10 +49,19 @@ class Configuration:
     seen: int
 
 
+# The second is there once default weights are shipped.
 CONFIGURATIONS = (
     Configuration("gold-100", {"gold": {"train": TRAIN}, "train": {"labels": "gold"}}, TRAIN),
-    Configuration("no-gold", {"gold": {"train": 0}, "train": {"labels": "silver"}}, 0),
+    Configuration("default-weights", {"gold": {"train": 0}, "train": {"labels": "none"}}, 0),
+    Configuration("self-trained", {"gold": {"train": 0}, "train": {"labels": "silver"}}, 0),
 )
+
+
+def configurations() -> list[Configuration]:
+    """Return the configurations that can be run."""
+    shipped = DEFAULT in [path.name for path in shipped_weights()]
+    return [each for each in CONFIGURATIONS if shipped or each.options["train"]["labels"] != "none"]
+
 
 # Timed one after the other; what configurations have in common is made and timed once.
 SHARED_STAGES = {"preprocess": "download,preprocess", "embed": "embed", "lexicon": "lexicon"}
@@ -144,7 +154,7 @@ class Bench:
 
     def warm_up(self) -> None:
         """Compile the kernels on a small part of the text."""
-        for configuration in CONFIGURATIONS:
+        for configuration in configurations():
             self._pipeline("warm-up", WARM_UP, configuration).run("align,evaluate")
 
     def rows(self, size: int) -> list[Row]:
@@ -153,7 +163,7 @@ class Bench:
         folder.mkdir(exist_ok=True)
         rows: list[Row] = []
         shared: dict[str, Usage] = {}
-        for configuration in CONFIGURATIONS:
+        for configuration in configurations():
             pipeline = self._pipeline(str(size), size, configuration)
             if not shared:
                 pipeline.run("preprocess")
@@ -169,7 +179,7 @@ class Bench:
         rows += self._sampled(pipeline, folder, shared)
         if self._tool is not None:
             preprocess = pipeline.folder("preprocess")
-            usage = eflomal.align(self._tool, preprocess, ("corpus", "gold"), folder / "eflomal")
+            usage = eflomal.align(self._tool, preprocess, folder / "eflomal")
             files = eflomal.symmetrised(preprocess, folder / "eflomal")
             rows += [Row(f"eflomal {method}", links, 0, usage) for method, links in files.items()]
         return rows

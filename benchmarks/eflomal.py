@@ -21,6 +21,7 @@ from align.symmetrize import METHODS
 from align.vocabulary import Vocabulary
 from benchmarks.figures import read_lines, write_lines
 from benchmarks.process import Usage, call, environment, measure
+from pipeline.preprocess_gold import SAME
 
 SIDES = ("source", "target")
 _VERSION = "from importlib.metadata import version; print(version('eflomal'))"
@@ -51,15 +52,28 @@ def find(python: Path, log: Path) -> Tool:
     return Tool(program, call([python.absolute(), "-c", _VERSION], log, environment(threads=1)).strip())
 
 
-def corpus_of(preprocess: Path, kinds: Sequence[str]) -> Corpus:
-    """Return what statistics are made of: the text of the kinds ``corpus`` and ``gold``, in this order."""
-    parts = []
-    for kind in kinds:
-        part = Corpus.load(preprocess / kind)
-        if kind == "corpus":
-            part = part.take(np.flatnonzero(load_array(preprocess / "in_statistics.npy")))
-        parts.append(part)
-    return Corpus.join(parts)
+def text_of(preprocess: Path) -> tuple[Corpus, np.ndarray]:
+    """Return what statistics are made of, and where in it the gold pairs stand.
+
+    Parameters
+    ----------
+    preprocess : Path
+        The stage's folder; the gold text joined the corpus.
+
+    Returns
+    -------
+    text : Corpus
+        The parts of the corpus that statistics use, then the gold pairs that are not among them.
+    rows : ndarray of int64, shape (N,)
+        The pair of the text that has the words of each of N gold pairs.
+    """
+    corpus, gold = (Corpus.load(preprocess / name) for name in ("corpus", "gold"))
+    used = np.flatnonzero(load_array(preprocess / "in_statistics.npy"))
+    same = load_array(preprocess / SAME)
+    new = np.flatnonzero(same < 0)
+    rows = np.searchsorted(used, same)
+    rows[new] = len(used) + np.arange(len(new))
+    return Corpus.join([corpus.take(used), gold.take(new)]), rows
 
 
 def lines_of(sentences: Sentences, words: Sequence[str]) -> list[str]:
@@ -84,7 +98,7 @@ def to_surface(links: Sequence[Link], source: Sequence[int], target: Sequence[in
     return [Link(*cell) for cell in sorted(cells)]
 
 
-def align(tool: Tool, preprocess: Path, kinds: Sequence[str], folder: Path) -> Usage:
+def align(tool: Tool, preprocess: Path, folder: Path) -> Usage:
     """Align the text of the stage preprocess in both directions; leave ``forward.txt``, ``reverse.txt``.
 
     Parameters
@@ -92,8 +106,6 @@ def align(tool: Tool, preprocess: Path, kinds: Sequence[str], folder: Path) -> U
     tool : Tool
     preprocess : Path
         The stage's folder.
-    kinds : sequence of str
-        As in :func:`corpus_of`; the gold text has to be the last.
     folder : Path
         Where to; made if missing.
 
@@ -103,7 +115,7 @@ def align(tool: Tool, preprocess: Path, kinds: Sequence[str], folder: Path) -> U
         Of both directions together.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    corpus = corpus_of(preprocess, kinds)
+    corpus, _ = text_of(preprocess)
     for side, sentences in zip(SIDES, (corpus.source, corpus.target), strict=True):
         words = Vocabulary.load(preprocess / f"{side}.vocabulary.tsv").words
         write_lines(folder / f"{side}.txt", lines_of(sentences, words))
@@ -121,9 +133,10 @@ def symmetrised(preprocess: Path, folder: Path) -> dict[str, Path]:
     The links of the files are those between surface tokens, which the gold links are of.
     """
     gold = Corpus.load(preprocess / "gold")
+    _, rows = text_of(preprocess)
     for name in ("forward", "reverse"):
         lines = read_lines(folder / f"{name}.txt")
-        write_lines(folder / f"{name}.gold.txt", [line.strip() for line in lines[-len(gold) :]])
+        write_lines(folder / f"{name}.gold.txt", [lines[row].strip() for row in rows.tolist()])
     files = {}
     for method in METHODS:
         combined = folder / f"{method}.analysis.txt"

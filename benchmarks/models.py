@@ -86,7 +86,11 @@ class Training:
         linked = self.labels.counts() > 0
         usable = np.flatnonzero(linked) if chosen is None else chosen[linked[chosen]]
         problem = MatchingProblem(
-            self.edges, self.labels, pairs=usable, **self._those_of(MatchingProblem, without=("pairs",))
+            self.edges,
+            self.labels,
+            pairs=usable,
+            most=self.options.get("fertility", 1),
+            **self._those_of(MatchingProblem, without=("pairs",)),
         )
         run = SOLVERS[self.options["solver"]].run
         return run(problem, **self._those_of(run)).weights

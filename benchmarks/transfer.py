@@ -1,15 +1,16 @@
 """Weights carried to a language they have not seen: leave one language out, tiny text, beside eflomal.
 
 For each corpus that is held out, its own gold text is all the text there is; statistics and vectors are made
-of it, and its links are only measured with. The weights come from the gold of the other corpora, each with
-the statistics of its own small text. Beside it: weights learnt from silver labels of the text itself, and
-eflomal on the same tokens.
+of it, and its links are only measured with. The weights come from the gold of the other corpora, by the
+recipe of the weights that are shipped (:mod:`benchmarks.recipe`). Beside it: weights learnt from silver
+labels of the text itself, and eflomal on the same tokens.
 """
 
 from __future__ import annotations
 
 import argparse
-from dataclasses import dataclass
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +18,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.links import format_pharaoh
 from align.posteriors import load_if_there
-from benchmarks import eflomal
+from benchmarks import eflomal, recipe
 from benchmarks.command import add_common_arguments, finish, tool_of
 from benchmarks.figures import (
     best,
@@ -28,38 +29,25 @@ from benchmarks.figures import (
     figures_of,
     markdown,
     publish,
-    read_lines,
     score,
     write_lines,
 )
 from benchmarks.gold import links_file, sampled_links, text_file
-from benchmarks.models import Training, links_with
+from benchmarks.recipe import Recipe, Source
 from benchmarks.runs import Kernels, Pipeline
 
 NOTES = """\
 Every corpus is nothing but the text of its gold pairs, tokenized as it came. "transferred": weights learnt
-from the gold links of the other corpora. "self-trained": weights learnt from silver labels. The best of
-eflomal is chosen on the very pairs it is measured on, which flatters it. Differences are in points of AER,
-with paired 95 % bootstrap intervals. Annotators differ in what they link: part of the differences is theirs.
+from the gold of other languages, by the recipe of the shipped ones. "self-trained": weights learnt from
+silver labels. The best of eflomal is chosen on the very pairs it is measured on, which flatters it.
+Differences are in points of AER, with paired 95 % bootstrap intervals. Annotators differ in what they link:
+part of the differences is theirs.
 """
 
 
-@dataclass(frozen=True)
-class Gold:
-    """Gold of a language pair: the prefix of its files, and the two languages."""
-
-    prefix: Path
-    source: str
-    target: str
-
-    @property
-    def name(self) -> str:
-        """Return what its folders and rows are called."""
-        return f"{self.prefix.name}.{self.source}-{self.target}"
-
-    def foreign_to(self, other: Gold) -> bool:
-        """Tell whether the other is of other languages, apart from one they may share."""
-        return {self.source, self.target} != {other.source, other.target}
+def foreign(one: Source, other: Source) -> bool:
+    """Tell whether two corpora are of other languages, apart from one they may share."""
+    return {one.source, one.target} != {other.source, other.target}
 
 
 def main() -> None:
@@ -69,39 +57,50 @@ def main() -> None:
     gold = "PREFIX:SOURCE-TARGET, as ba-swedish:en-sv for ba-swedish.en, .sv and .align"
     parser.add_argument("--held-out", required=True, nargs="+", metavar="GOLD", help=gold)
     parser.add_argument(
-        "--train-on", nargs="+", metavar="GOLD", help="where weights come from (default: those held out)"
+        "--train-on",
+        nargs="+",
+        metavar="GOLD",
+        help="where weights come from, as for benchmarks.default_weights (default: those held out)",
     )
     add_common_arguments(parser, "transfer", with_eflomal=True)
     finish(run, parser)
 
 
-def parse(text: str, data: Path) -> Gold:
-    """Return the gold that is named on the command line.
+def placed(sources: list[Source], data: Path) -> list[Source]:
+    """Return sources whose files, where they have no folder of their own, lie in ``data``."""
+    return [
+        replace(each, prefix=data / each.prefix, bitext=None if each.bitext is None else data / each.bitext)
+        for each in sources
+    ]
+
+
+def parse(text: str, data: Path) -> Source:
+    """Return the corpus to be held out, whole, that is named on the command line.
 
     Raises
     ------
     InputError
         If it is not ``PREFIX:SOURCE-TARGET``.
     """
-    prefix, _, pair = text.rpartition(":")
-    source, dash, target = pair.partition("-")
-    if not (prefix and source and dash and target):
-        raise InputError(f"{text}: not PREFIX:SOURCE-TARGET; write for example ba-swedish:en-sv")
-    return Gold(data / prefix, source, target)
+    found = placed(recipe.parse(text), data)[-1]
+    if found.bitext is not None:
+        raise InputError(f"{text}: held out with a bitext; give PREFIX:SOURCE-TARGET, its own text is all")
+    return found
 
 
 def run(args: argparse.Namespace) -> None:
     """Measure every corpus that is held out and write the results."""
     held_out = [parse(text, args.data) for text in args.held_out]
-    teachers = [parse(text, args.data) for text in args.train_on or args.held_out]
+    texts = args.train_on or args.held_out
+    teachers = placed([source for text in texts for source in recipe.parse(text)], args.data)
     for gold in held_out:
-        if not any(gold.foreign_to(teacher) for teacher in teachers):
+        if not any(foreign(gold, teacher) for teacher in teachers):
             raise InputError(f"--train-on: nothing of other languages than {gold.name}; name more")
     args.out.mkdir(parents=True, exist_ok=True)
     bench = Bench(args, tool_of(args))
     tables, values = [], []
     for gold in held_out:
-        others = [teacher for teacher in teachers if teacher.foreign_to(gold)]
+        others = [teacher for teacher in teachers if foreign(gold, teacher)]
         table, figures = bench.measure(gold, others)
         tables.append(table)
         values.append(figures)
@@ -117,32 +116,26 @@ class Bench:
     def __init__(self, args: argparse.Namespace, tool: eflomal.Tool | None) -> None:
         self._args, self._tool = args, tool
         self._kernels = Kernels(args.out / "kernels")
-        self._trainings: dict[str, Training] = {}
+        self._recipe = Recipe(
+            args.out, workdir=args.workdir, kernels=self._kernels, jobs=args.jobs, seed=args.seed
+        )
         self.versions = {"eflomal": tool.version} if tool else {}
 
-    def measure(self, gold: Gold, teachers: list[Gold]) -> tuple[str, dict[str, Any]]:
+    def measure(self, gold: Source, teachers: list[Source]) -> tuple[str, dict[str, Any]]:
         """Return the table of one corpus that is held out, and its figures."""
         folder = self._args.out / gold.name
         folder.mkdir(exist_ok=True)
-        own = self._pipeline(gold, "silver", 0)
-        own.run("evaluate")
-        model, preprocess, lexicon = (own.folder(name) for name in ("train", "preprocess", "lexicon"))
-        weights, names = self._weights(teachers)
-        known = tuple(line.split("\t")[0] for line in read_lines(model / "weights.tsv"))
-        if names != known:
-            raise InputError(f"{gold.name}: its features are not those of {teachers[0].name}; see the groups")
-        write_lines(
-            folder / "weights.tsv",
-            (f"{name}\t{weight!r}" for name, weight in zip(names, weights.tolist(), strict=True)),
-        )
-        files = {
-            "Liaison transferred": folder / "transferred.txt",
-            "Liaison self-trained": folder / "self.txt",
-        }
-        write_lines(
-            files["Liaison transferred"], map(format_pharaoh, links_with(weights, model, preprocess, lexicon))
-        )
-        write_lines(files["Liaison self-trained"], read_lines(own.folder("evaluate") / "gold.links.txt"))
+        self._recipe.learn(teachers).save(folder / "weights")
+        files = {}
+        for name, options in (
+            ("transferred", {"labels": "none", "weights": str(folder / "weights")}),
+            ("self-trained", {"labels": "silver"}),
+        ):
+            pipeline = self._pipeline(gold, options)
+            pipeline.run("evaluate")
+            files[f"Liaison {name}"] = folder / f"{name}.txt"
+            shutil.copyfile(pipeline.folder("evaluate") / "gold.links.txt", files[f"Liaison {name}"])
+        preprocess, lexicon = pipeline.folder("preprocess"), pipeline.folder("lexicon")
         posteriors = load_if_there(lexicon / "posteriors" / "gold")
         if posteriors is not None:
             files["Liaison's sampler alone"] = folder / "sampler.txt"
@@ -150,25 +143,12 @@ class Bench:
             write_lines(files["Liaison's sampler alone"], map(format_pharaoh, found))
         peers: dict[str, Path] = {}
         if self._tool is not None:
-            eflomal.align(self._tool, preprocess, ("gold",), folder / "eflomal")
+            eflomal.align(self._tool, preprocess, folder / "eflomal")
             found_files = eflomal.symmetrised(preprocess, folder / "eflomal")
             peers = {f"eflomal {method}": path for method, path in found_files.items()}
         return report(gold, teachers, files, peers, folder)
 
-    def _weights(self, teachers: list[Gold]) -> Any:
-        """Return the weights that the gold of all teachers gives, and the names of their features."""
-        for teacher in teachers:
-            if teacher.name not in self._trainings:
-                pairs = len(read_lines(links_file(teacher.prefix)))
-                pipeline = self._pipeline(teacher, "gold", pairs)
-                pipeline.run("train")
-                self._trainings[teacher.name] = Training.load(
-                    *(pipeline.folder(name) for name in ("featurize", "label", "train"))
-                )
-        training = Training.join([self._trainings[teacher.name] for teacher in teachers])
-        return training.weights(), training.edges.names
-
-    def _pipeline(self, gold: Gold, labels: str, train: int) -> Pipeline:
+    def _pipeline(self, gold: Source, options: dict[str, Any]) -> Pipeline:
         files = [str(text_file(gold.prefix, language)) for language in (gold.source, gold.target)]
         settings: dict[str, dict[str, Any]] = {
             "corpus": {
@@ -178,11 +158,11 @@ class Bench:
                 "files": files,
                 "tokenized": True,
             },
-            "gold": {"files": files, "links": str(links_file(gold.prefix)), "base": 0, "train": train},
-            "train": {"labels": labels},
+            "gold": {"files": files, "links": str(links_file(gold.prefix)), "base": 0, "train": 0},
+            "train": options,
         }
         return Pipeline(
-            self._args.out / "configs" / f"{gold.name}-{labels}.toml",
+            self._args.out / "configs" / f"{gold.name}-{options['labels']}.toml",
             settings,
             workdir=self._args.workdir,
             kernels=self._kernels,
@@ -192,7 +172,7 @@ class Bench:
 
 
 def report(
-    gold: Gold, teachers: list[Gold], files: dict[str, Path], peers: dict[str, Path], folder: Path
+    gold: Source, teachers: list[Source], files: dict[str, Path], peers: dict[str, Path], folder: Path
 ) -> tuple[str, dict[str, Any]]:
     """Return the table of files of links of one corpus, ours and those of peers, and all figures."""
     known = links_file(gold.prefix)
@@ -210,9 +190,10 @@ def report(
             row["against"] = {"name": winner, **vars(found)}
         lines.append(line)
         rows.append(row)
-    names = [teacher.name for teacher in teachers]
-    table = f"## {gold.name}, weights from {', '.join(names)}\n\n{markdown(lines)}"
-    return table, {"gold": gold.name, "weights_from": names, "rows": rows}
+    names = list(dict.fromkeys(teacher.prefix.name for teacher in teachers))
+    table = f"## {gold.prefix.name}, weights from {', '.join(names)}\n\n{markdown(lines)}"
+    described = [teacher.described() for teacher in teachers]
+    return table, {"gold": gold.described(), "weights_from": described, "rows": rows}
 
 
 if __name__ == "__main__":

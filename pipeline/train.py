@@ -25,6 +25,8 @@ from pipeline.featurize import load_edges
 from pipeline.plots import training_curve
 from pipeline.stage import StageContext
 from pipeline.train_model import (
+    NO_WEIGHTS,
+    origin_of,
     resources_of,
     take_weights,
     text_of,
@@ -65,8 +67,9 @@ def run(
         hand), both, or none (no training: the given weights are used as they are). Default: gold where
         gold.train > 0, else none where default weights are shipped, else silver.
     weights : str
-        The weights that are used where the labels are none: the name of shipped ones, or a folder, relative
-        to the configuration, of weights or of a model, whose weights alone are taken.
+        Known weights that training starts from and leaves only as far as the labels ask for it; where the
+        labels are none they are used as they are. The name of shipped ones; a folder, relative to the
+        configuration, of weights or of a model, whose weights alone are taken; or none.
     solver : str
         The method: bcfw.
     cost_fn : float
@@ -74,7 +77,8 @@ def run(
     cost_fp : float
         Cost of a wrong link, >= 0.
     lam : float
-        Regularisation, > 0: the weight of |w|^2 / 2 against the mean loss of a pair.
+        Regularisation, > 0: the weight of |w - w_0|^2 / 2, w_0 the known weights, against the mean loss of a
+        pair.
     passes : int
         At most so many passes over the labelled pairs, >= 1.
     tolerance : float
@@ -107,11 +111,21 @@ def run(
         raise InputError(f"{context.inputs['featurize']}: {error}; run label and featurize again") from None
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
 
-    fit = _solve(context, problem, solver, lam=lam, passes=passes, tolerance=tolerance, time_limit=time_limit)
+    names = edges.names + (edges.extra.names if edges.extra is not None and fertility > 1 else ())
+    fit = _solve(
+        context,
+        problem,
+        solver,
+        lam=lam,
+        passes=passes,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        origin=origin_of(context, names),
+    )
     _check_course(fit)
     options = {
         "solver": solver, "cost_fn": cost_fn, "cost_fp": cost_fp, "lam": lam, "passes": passes,
-        "tolerance": tolerance, "seed": context.seed,
+        "tolerance": tolerance, "seed": context.seed, "weights": weights,
     }  # fmt: skip
     if fertility > 1:
         options["fertility"] = fertility
@@ -146,7 +160,7 @@ def check(config: Config) -> None:
 
 
 def local_files(config: Config) -> list[Path]:
-    """Return the files of the weights that the stage reads, none where it learns its own.
+    """Return the files of the known weights that the stage reads.
 
     Raises
     ------
@@ -154,7 +168,9 @@ def local_files(config: Config) -> list[Path]:
         If there are no such weights.
     """
     wanted = label.wanted_labels(config.option("train.labels"), config.option("gold.train"))
-    return weights_files(config) if wanted == "none" else []
+    if wanted == "none" and config.option("train.weights") == NO_WEIGHTS:
+        raise InputError("train.weights: none, and train.labels is none too: nothing tells what a link is")
+    return weights_files(config)
 
 
 def _check_options(

@@ -7,6 +7,8 @@ import math
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from align.errors import InputError
 from align.features import Resources
 from align.model import Model
@@ -16,6 +18,9 @@ from align.weights import TABLE, Weights
 from pipeline.config import Config
 from pipeline.featurize import load_resources
 from pipeline.stage import StageContext
+
+# For ``train.weights``: there are no known weights.
+NO_WEIGHTS = "none"
 
 
 def weights_folder(config: Config) -> Path:
@@ -37,8 +42,19 @@ def weights_folder(config: Config) -> Path:
 
 def weights_files(config: Config) -> list[Path]:
     """Return the files of ``train.weights``."""
+    if config.option("train.weights") == NO_WEIGHTS:
+        return []
     folder = weights_folder(config)
     return [path for path in (folder / name for name in (WEIGHTS, MODEL, TABLE)) if path.is_file()]
+
+
+def origin_of(context: StageContext, names: tuple[str, ...]) -> np.ndarray | None:
+    """Return what ``train.weights`` says of features, 0 for those it does not know; None without any."""
+    if context.config.option("train.weights") == NO_WEIGHTS:
+        return None
+    given = Weights.load(weights_folder(context.config))
+    known = dict(zip(given.names, given.weights.tolist(), strict=True))
+    return np.array([known.get(name, 0.0) for name in names])
 
 
 def take_weights(context: StageContext) -> None:

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features import competition, logarithm
+from align.features import competition, rows
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -180,7 +180,7 @@ def _look_up(  # type: ignore[no-untyped-def]
     target_words,
     place,
     cells_a_search,
-    rows,
+    row_starts,
     columns,
     row_dice,
     row_forward,
@@ -211,7 +211,7 @@ def _look_up(  # type: ignore[no-untyped-def]
         if word >= len(source_words):
             at = stop
             continue
-        low, high = rows[source_words[word]], rows[source_words[word] + 1]
+        low, high = row_starts[source_words[word]], row_starts[source_words[word] + 1]
         # One walk along the row serves all occurrences of the word; of a long row with few of them, a
         # search for each target token is cheaper.
         walk = high - low <= cells_a_search * wanted
@@ -283,7 +283,7 @@ def _lexical(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         null = null_forward[target_starts[i] : target_starts[i] + m]
-        totals[:m] = null
+        rows.copy(null, totals)
         for j in range(n):
             row = forward[offsets[i] + j * m : offsets[i] + (j + 1) * m]
             for k in range(m):
@@ -305,11 +305,11 @@ def _lexical(  # type: ignore[no-untyped-def]
                 shares[k] = row[k] / (row[k] + null_source) if row[k] > zero else zero
             for k in range(m):
                 own[k] = row[k] / total if row[k] > zero else zero
-    out[0, :edges] = dice
-    out[1, :edges] = forward
-    out[2, :edges] = reverse
-    logarithm.scaled(forward, out[3])
-    logarithm.scaled(reverse, out[4])
+    rows.copy(dice, out[0])
+    rows.copy(forward, out[1])
+    rows.copy(reverse, out[2])
+    rows.scaled_log(forward, out[3])
+    rows.scaled_log(reverse, out[4])
     geometric, joint = out[5], out[10]
     product = np.empty(edges, dtype=np.float32)
     for edge in range(edges):
@@ -318,4 +318,4 @@ def _lexical(  # type: ignore[no-untyped-def]
         product[edge] = posterior[edge] * reverse_posterior[edge]
     for edge in range(edges):
         joint[edge] = np.sqrt(product[edge])
-    logarithm.scaled(product, out[11])
+    rows.scaled_log(product, out[11])

@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features import competition, logarithm
+from align.features import competition, rows
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -119,13 +119,13 @@ def fill(block: Block, out: np.ndarray) -> None:
 def write_posteriors(forward, reverse, joint, out):  # type: ignore[no-untyped-def]
     """Write the posteriors both ways, their mean and the scaled logarithm of their product."""
     edges = len(joint)
-    out[0, :edges] = forward
-    out[1, :edges] = reverse
-    out[2, :edges] = joint
+    rows.copy(forward, out[0])
+    rows.copy(reverse, out[1])
+    rows.copy(joint, out[2])
     product = np.empty(edges, dtype=np.float32)
     for edge in range(edges):
         product[edge] = joint[edge] * joint[edge]
-    logarithm.scaled(product, out[3])
+    rows.scaled_log(product, out[3])
 
 
 @kernel(error_model="numpy")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.features import rows
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -67,8 +68,8 @@ def neighbours(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
         # The neighbour is m + 1 edges away; what that finds across the end of a row is put right.
         edge = min(first + m + 1, last)
         before[first:edge] = zero
-        before[edge:last] = joint[first : first + last - edge]
-        after[first : first + last - edge] = joint[edge:last]
+        rows.copy(joint[first : first + last - edge], before[edge:last])
+        rows.copy(joint[edge:last], after[first:last])
         after[first + last - edge : last] = zero
         for j in range(n):
             before[first + j * m] = zero

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features import competition
+from align.features import competition, rows
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -137,12 +137,12 @@ def _cosines(  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _add_eight(factors, rows, sums, width):  # type: ignore[no-untyped-def]
+def _add_eight(factors, vectors, sums, width):  # type: ignore[no-untyped-def]
     """Add eight dimensions at a time: the sums are then seldom fetched and put back."""
     a, b, c, d = factors[0], factors[1], factors[2], factors[3]
     e, f, g, h = factors[4], factors[5], factors[6], factors[7]
-    first, second, third, fourth = rows[0], rows[1], rows[2], rows[3]
-    fifth, sixth, seventh, eighth = rows[4], rows[5], rows[6], rows[7]
+    first, second, third, fourth = vectors[0], vectors[1], vectors[2], vectors[3]
+    fifth, sixth, seventh, eighth = vectors[4], vectors[5], vectors[6], vectors[7]
     for k in range(width):
         low = (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
         high = (e * fifth[k] + f * sixth[k]) + (g * seventh[k] + h * eighth[k])
@@ -154,7 +154,7 @@ def _cosine_and_missing(  # type: ignore[no-untyped-def]
     shapes, offsets, cosines, has_source, source_starts, has_target, target_starts, out
 ):
     zero, one = np.float32(0.0), np.float32(1.0)
-    out[0, : len(cosines)] = cosines
+    rows.copy(cosines, out[0])
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         has = has_target[target_starts[i] :]

@@ -7,7 +7,7 @@ moves towards it by the step gamma that is best for the dual. The last few verti
 after a pass of the oracle the blocks move on towards the best of these, as long as it pays ([2]_, [3]_). Such
 a step costs a few inner products, and far fewer passes of the oracle are needed. The duality gap, measured by
 a full pass of the oracle, certifies the result. Weights that may not be negative are cut at 0 in w, not in
-its parts (:mod:`align.objective`).
+its parts, and weights w_0 to start from are added to their sum (:mod:`align.objective`).
 
 Kept are w_i, ell_i and the cached vertices, float64: 8 n (d + 1) (1 + cache) bytes, 107 MB for 20,000 pairs,
 60 features and 10 vertices a pair.
@@ -61,10 +61,11 @@ def bcfw(
     cache: int = 10,
     time_limit: float | None = None,
     gap_every: int = 1,
+    origin: np.ndarray | None = None,
     resume: State | None = None,
     on_pass: Callable[[Progress], None] | None = None,
 ) -> Fit:
-    """Minimise P(w) = lam/2 |w|^2 + 1/n sum_i H_i(w).
+    """Minimise P(w) = lam/2 |w - w_0|^2 + 1/n sum_i H_i(w).
 
     Returned is the last iterate or the weighted average of the iterates, whichever has the smaller gap when
     the run stops; ``averaged`` of the result says which.
@@ -92,6 +93,9 @@ def bcfw(
     gap_every : int
         Measure the gap every so many passes, >= 1, and at the end. Each time costs as many calls of the
         oracle as one pass, two with averaging.
+    origin : ndarray of float64, shape (d,), optional
+        Weights w_0 that are left only as far as the pairs ask for it; those that may not be negative are not.
+        Default: 0.
     resume : State, optional
         Go on from this state (it is used up); the iterates are those of the uninterrupted run, bit by bit.
     on_pass : function, optional
@@ -108,8 +112,9 @@ def bcfw(
     """
     _check(lam, passes, tolerance, sampling, cache, time_limit, gap_every)
     options = {"lam": lam, "sampling": sampling, "averaging": averaging, "cache": cache}
-    state = State.start(problem, seed=seed, **options) if resume is None else resume
-    state.check(problem, **options)
+    origin = np.zeros(problem.d) if origin is None else _checked_origin(origin, problem)
+    state = State.start(problem, origin, seed=seed, **options) if resume is None else resume
+    state.check(problem, origin, **options)
     began = time.perf_counter() - state.seconds
 
     def record(*, measured: bool) -> None:
@@ -129,6 +134,15 @@ def bcfw(
         state.history.pop()
         record(measured=True)
     return _fit(state, status)
+
+
+def _checked_origin(origin: np.ndarray, problem: Problem) -> np.ndarray:
+    origin = np.array(origin, dtype=np.float64)
+    if origin.shape != (problem.d,) or not np.isfinite(origin).all():
+        raise ValueError(f"bcfw: the origin has shape {origin.shape}; give {problem.d} finite weights")
+    if (origin[problem.nonnegative :] < 0).any():
+        raise ValueError("bcfw: a weight of the origin is negative where none may be")
+    return origin
 
 
 def _check(
@@ -186,7 +200,7 @@ def _one_pass(problem: Problem, state: State) -> None:
         order, _CACHE_SHARE * met, problem.nonnegative, stamp + 1, lam, state.iterates, state.vertices
     )
     # summed anew from the blocks, so that rounding of many small steps cannot build up
-    state.v[:] = state.w_blocks.sum(axis=0)
+    state.v[:] = state.origin + state.w_blocks.sum(axis=0)
     state.w[:] = projection(state.v, problem.nonnegative)
     state.ells[0] = state.ell_blocks.sum()
     state.passes += 1
@@ -199,7 +213,7 @@ def _measure(problem: Problem, state: State) -> tuple[Value, Value]:
     with_average = averaging and state.passes > 0  # at the start they are the same
     average = projection(state.v_average, problem.nonnegative)
     weights = np.stack([state.w, average] if with_average else [state.w])
-    values = evaluate(problem, weights, state.ells, state.options["lam"])
+    values = evaluate(problem, weights, state.ells, state.options["lam"], origin=state.origin)
     state.oracle_calls += len(values) * problem.n
     if not with_average:
         values.append(values[0] if averaging else _UNMEASURED)

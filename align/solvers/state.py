@@ -29,8 +29,10 @@ class State:
         State of the random generator.
     nonnegative : int
         Weights from this one on may not be negative.
+    origin : ndarray of float64, shape (d,)
+        w_0.
     v : ndarray of float64, shape (d,)
-        The sum of ``w_blocks``.
+        ``origin`` and the sum of ``w_blocks``.
     w : ndarray of float64, shape (d,)
         The iterate: v with the weights that may not be negative cut at 0.
     v_average : ndarray of float64, shape (d,)
@@ -51,6 +53,7 @@ class State:
     options: dict[str, Any]
     generator: dict[str, Any]
     nonnegative: int
+    origin: np.ndarray
     v: np.ndarray
     w: np.ndarray
     v_average: np.ndarray
@@ -66,8 +69,8 @@ class State:
     history: list[Row]
 
     @classmethod
-    def start(cls, problem: Problem, *, seed: int, **options: Any) -> State:
-        """Return the start: w = 0, all mass on the gold labellings; ``options`` as in the attribute."""
+    def start(cls, problem: Problem, origin: np.ndarray, *, seed: int, **options: Any) -> State:
+        """Return the start: w = w_0, all mass on the gold labellings; ``options`` as in the attribute."""
         n, d, cache = problem.n, problem.d, options["cache"]
         stamps = np.zeros((n, cache), dtype=np.int64)
         stamps[:, :1] = 1  # the vertex of the gold labelling is (0, 0)
@@ -75,9 +78,10 @@ class State:
             options=options,
             generator=dict(np.random.default_rng(seed).bit_generator.state),
             nonnegative=problem.nonnegative,
-            v=np.zeros(d),
-            w=np.zeros(d),
-            v_average=np.zeros(d),
+            origin=origin,
+            v=origin.copy(),
+            w=origin.copy(),
+            v_average=origin.copy(),
             ells=np.zeros(2),
             w_blocks=np.zeros((n, d)),
             ell_blocks=np.zeros(n),
@@ -100,13 +104,15 @@ class State:
         """Return the cache's arrays, in the order the kernels take them."""
         return self.w_cache, self.ell_cache, self.stamps
 
-    def check(self, problem: Problem, **options: Any) -> None:
+    def check(self, problem: Problem, origin: np.ndarray, **options: Any) -> None:
         """Raise ValueError if the state was made for another problem's size or with other options."""
         n, d = self.w_blocks.shape
         mine = {"n": n, "d": d, "nonnegative": self.nonnegative, **self.options}
         asked = {"n": problem.n, "d": problem.d, "nonnegative": problem.nonnegative, **options}
         if mine != asked:
             raise ValueError(f"bcfw: the state is of a run with {mine}, asked is {asked}; start anew")
+        if not np.array_equal(self.origin, origin):
+            raise ValueError("bcfw: the state is of a run with another origin; start anew")
 
     def save(self, path: Path) -> None:
         """Write the state to one file, which appears whole or not at all."""
@@ -137,6 +143,6 @@ class State:
 
 
 _ARRAYS = (
-    "v", "v_average", "ells", "w_blocks", "ell_blocks", "w_cache", "ell_cache", "stamps"
+    "origin", "v", "v_average", "ells", "w_blocks", "ell_blocks", "w_cache", "ell_cache", "stamps"
 )  # fmt: skip
 _PLAIN = ("options", "nonnegative", "generator", "passes", "oracle_calls", "seconds", "history")

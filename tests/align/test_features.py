@@ -19,8 +19,8 @@ from align.features import (
     compute_parts,
     edge_offsets,
     feature_names,
-    logarithm,
     parse_groups,
+    rows,
     score_parts,
 )
 from align.features.groups import SCALE
@@ -400,13 +400,13 @@ class TestCompute:
         assert straight[2].tolist() == [0, 0, SCALE, 0, 0]
 
 
-class TestLogarithm:
+class TestRows:
     def test_it_is_the_scaled_logarithm(self):
         values = np.concatenate(
             [np.geomspace(1e-9, 1.0, 5000), [0.0, 1e-40, np.exp(-10), 0.5, 1.0, np.sqrt(0.5)]]
         ).astype(np.float32)
         out = np.empty_like(values)
-        logarithm.scaled(values, out)
+        rows.scaled_log(values, out)
         expected = [twins.scaled_log(float(value)) for value in values]
         np.testing.assert_allclose(out, expected, atol=2e-7)
         assert out[values == 1.0].tolist() == [1.0, 1.0]

@@ -27,7 +27,9 @@ def preprocess(tmp_path):
     GOLD.save(folder / "gold")
     corpus = Corpus.join([GOLD, Corpus(Sentences.from_lists([[0]]), Sentences.from_lists([[1]]))])
     corpus.save(folder / "corpus")
-    save_array(folder / "in_statistics.npy", np.array([True, False, True]))
+    save_array(folder / "in_statistics.npy", np.array([False, True, True]))
+    # The second gold pair is the second of the corpus, the first is not in its statistics.
+    save_array(folder / "gold_in_corpus.npy", np.array([-1, 1]))
     for side, words in WORDS.items():
         Vocabulary(words, np.ones(len(words), dtype=np.int64)).save(folder / f"{side}.vocabulary.tsv")
     return folder
@@ -60,18 +62,18 @@ def test_links_lead_back_to_surface_tokens_each_once():
     assert eflomal.surface_links([[Link(1, 0)], links], GOLD) == [[Link(1, 0)], [Link(0, 0), Link(0, 1)]]
 
 
-def test_the_text_is_that_of_the_statistics_with_the_gold_at_its_end(preprocess):
-    corpus = eflomal.corpus_of(preprocess, ("corpus", "gold"))
-    assert eflomal.lines_of(corpus.source, WORDS["source"]) == ["the cat", "the", "the cat", "cat"]
-    assert eflomal.lines_of(corpus.target, WORDS["target"]) == ["chat", "le", "chat", "de le chat"]
-    assert len(eflomal.corpus_of(preprocess, ("gold",))) == 2
+def test_the_text_is_that_of_the_statistics_each_pair_once(preprocess):
+    corpus, rows = eflomal.text_of(preprocess)
+    assert eflomal.lines_of(corpus.source, WORDS["source"]) == ["cat", "the", "the cat"]
+    assert eflomal.lines_of(corpus.target, WORDS["target"]) == ["de le chat", "le", "chat"]
+    assert rows.tolist() == [2, 0]
 
 
 def test_both_directions_are_run_and_put_together(preprocess, tool, tmp_path):
     folder = tmp_path / "out"
-    used = eflomal.align(tool, preprocess, ("corpus", "gold"), folder)
+    used = eflomal.align(tool, preprocess, folder)
     assert used.cpu_seconds > 0
-    assert (folder / "forward.txt").read_text() == "0-0\n0-0\n0-0\n0-0\n"
+    assert (folder / "reverse.txt").read_text() == "0-0 0-1 0-2\n0-0\n0-0\n"
     files = eflomal.symmetrised(preprocess, folder)
     assert files["intersect"].read_text() == "0-0\n0-0\n"
     assert files["union"].read_text() == "0-0\n0-0 0-1\n"

@@ -84,6 +84,14 @@ def test_sizes_are_whole_numbers():
             accuracy.sizes_of(wrong)
 
 
+def test_the_row_of_the_default_weights_needs_them(monkeypatch, tmp_path):
+    names = [each.name for each in accuracy.CONFIGURATIONS]
+    monkeypatch.setattr(accuracy, "shipped_weights", lambda: [tmp_path / "default"])
+    assert [each.name for each in accuracy.configurations()] == names
+    monkeypatch.setattr(accuracy, "shipped_weights", lambda: [tmp_path / "other"])
+    assert [each.name for each in accuracy.configurations()] == ["gold-100", "self-trained"]
+
+
 def test_options_are_added_to_sections():
     merged = hansards.merged({"gold": {"base": 0}}, {"gold": {"train": 5}, "train": {"labels": "gold"}})
     assert merged == {"gold": {"base": 0, "train": 5}, "train": {"labels": "gold"}}
@@ -100,11 +108,13 @@ def test_every_group_is_left_out_once_and_alone_once():
 
 
 def test_a_language_is_not_taught_by_itself(tmp_path):
-    swedish, other = (transfer.parse(text, tmp_path) for text in ("a:en-sv", "b:sv-en"))
-    french = transfer.parse("c:en-fr", tmp_path)
-    assert not swedish.foreign_to(other)
-    assert french.foreign_to(swedish)
-    assert french.name == "c.en-fr"
+    swedish, other, french = (transfer.parse(text, tmp_path) for text in ("a:en-sv", "b:sv-en", "c:en-fr"))
+    assert not transfer.foreign(swedish, other)
+    assert transfer.foreign(french, swedish)
+    assert french.prefix == tmp_path / "c"
+    assert french.size == 0
     for wrong in ("a", "a:en", ":en-sv", "a:en-"):
         with pytest.raises(InputError, match="not PREFIX:SOURCE-TARGET"):
             transfer.parse(wrong, tmp_path)
+    with pytest.raises(InputError, match="held out with a bitext"):
+        transfer.parse("a:en-sv:b:100", tmp_path)

@@ -84,7 +84,7 @@ def stages(_made, tmp_path):
     return tmp_path / "stages"
 
 
-def context_of(stages, folder, *, seed=0, weights="default"):
+def context_of(stages, folder, *, seed=0, weights="none"):
     folder.mkdir(exist_ok=True)
     return StageContext(
         folder=folder,
@@ -132,7 +132,7 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
     assert model.languages == ("en", "fr")
     assert model.options == {
         "solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.02, "passes": 50, "tolerance": 1e-3,
-        "seed": 3,
+        "seed": 3, "weights": "default",
     }  # fmt: skip
     training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
     assert training["solver"] == "bcfw"
@@ -371,14 +371,32 @@ class TestGivenWeights:
         with pytest.raises(InputError, match=r"train\.weights: nowhere: no such weights; give a folder"):
             train.run(context, labels="none")
 
-    def test_only_without_labels_are_they_an_input(self, tmp_path):
+    def test_training_starts_from_them(self, stages, tmp_path):
+        known = self.given(stages, tmp_path / "known")
+        far = Weights(known.names[:5], known.weights[:5] + 3, known.groups, (1.0, 0.0), {}, {})
+        far.save(tmp_path / "far")
+        folder = str(tmp_path / "far")
+        train.run(context_of(stages, tmp_path / "out", weights=folder), weights=folder, lam=1e6)
+        model = Model.load(tmp_path / "out")
+        # so strong a regularisation leaves the known weights as they are, and others at 0
+        assert np.abs(model.weights[:5] - far.weights).max() < 1e-3
+        assert np.abs(model.weights[5:]).max() < 1e-3
+        assert model.options["weights"] == folder
+
+    def test_nothing_at_all_is_refused(self, tmp_path):
+        values = {"gold": {"train": 0}, "train": {"labels": "none", "weights": "none"}}
+        with pytest.raises(InputError, match=r"train\.weights: none, and train\.labels is none too"):
+            train.local_files(Config(Path("tiny.toml"), values, frozenset()))
+
+    def test_their_files_are_an_input(self, tmp_path):
         Weights(("bias",), np.zeros(1), (), (1.0, 0.0), {}, {}).save(tmp_path / "mine")
         values = {"gold": {"train": 0}, "train": {"labels": "none", "weights": str(tmp_path / "mine")}}
         config = Config(Path("tiny.toml"), values, frozenset())
-        assert train.local_files(config) == [
-            tmp_path / "mine" / name for name in ("weights.json", "weights.tsv")
-        ]
+        files = [tmp_path / "mine" / name for name in ("weights.json", "weights.tsv")]
+        assert train.local_files(config) == files
         values["train"]["labels"] = "silver"
+        assert train.local_files(config) == files
+        values["train"]["weights"] = "none"
         assert train.local_files(config) == []
 
 

@@ -82,17 +82,18 @@ class Listed:
         best = np.argmax(self.loss[block] - self.psi[block] @ w, axis=1)
         return self.psi[block, best], self.loss[block, best]
 
-    def primal(self, w, lam):
-        return lam / 2 * w @ w + (self.loss - self.psi @ w).max(axis=1).mean()
+    def primal(self, w, lam, origin=0.0):
+        return lam / 2 * np.sum((w - origin) ** 2) + (self.loss - self.psi @ w).max(axis=1).mean()
 
 
-def solved_by_scipy(problem, lam):
-    """The quadratic programme in (w, xi): lam/2 |w|^2 + mean xi, xi_i >= loss_iy - <w, psi_iy>."""
+def solved_by_scipy(problem, lam, origin=0.0):
+    """The quadratic programme in (w, xi): lam/2 |w - w_0|^2 + mean xi, xi_i >= loss_iy - <w, psi_iy>."""
     n, count, d = problem.psi.shape
     rows = np.concatenate([problem.psi.reshape(n * count, d), np.repeat(np.eye(n), count, axis=0)], axis=1)
 
     def objective(x):
-        return lam / 2 * x[:d] @ x[:d] + x[d:].mean(), np.concatenate([lam * x[:d], np.full(n, 1 / n)])
+        moved = x[:d] - origin
+        return lam / 2 * moved @ moved + x[d:].mean(), np.concatenate([lam * moved, np.full(n, 1 / n)])
 
     start = np.concatenate([np.zeros(d), problem.loss.max(axis=1)])
     result = minimize(
@@ -430,7 +431,9 @@ def test_options_out_of_range_are_refused(option, message):
 
 def test_a_state_of_another_run_is_refused():
     problem = Listed.random(3, 2, seed=0)
-    state = State.start(problem, seed=0, lam=0.1, sampling="cyclic", averaging=True, cache=10)
+    state = State.start(
+        problem, np.zeros(problem.d), seed=0, lam=0.1, sampling="cyclic", averaging=True, cache=10
+    )
     for other, options in (
         (Listed.random(4, 2, seed=0), {"lam": 0.1, "sampling": "cyclic"}),
         (problem, {"lam": 0.2, "sampling": "cyclic"}),
@@ -572,3 +575,59 @@ def test_resuming_with_a_bound_gives_the_same_bits(tmp_path):
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.primal == whole.primal
     assert resumed.gap == whole.gap
+
+
+class TestOrigin:
+    """Weights that are left only for a reason."""
+
+    @pytest.mark.parametrize("nonnegative", [5, 2])
+    @pytest.mark.parametrize("lam", [0.02, 0.3, 5.0])
+    def test_agrees_with_a_quadratic_programme(self, lam, nonnegative):
+        free = Listed.random(6, 5, seed=11)
+        problem = Listed(free.psi, free.loss, nonnegative=nonnegative)
+        origin = np.array([0.5, -1.0, 0.7, 0.0, 2.0])
+        w, minimum = solved_by_scipy(problem, lam, origin)
+        fit = bcfw(problem, lam=lam, passes=2000, tolerance=2e-3, origin=origin)
+        assert fit.status == "converged"
+        assert minimum - 1e-7 <= fit.primal <= minimum + fit.gap + 1e-7
+        assert fit.primal == pytest.approx(problem.primal(fit.weights, lam, origin))
+        assert lam / 2 * np.sum((fit.weights - w) ** 2) <= fit.gap + 1e-7
+
+    def test_the_certificate_holds_at_every_pass(self):
+        free = Listed.random(8, 5, seed=0)
+        problem = Listed(free.psi, free.loss, nonnegative=3)
+        origin = np.array([0.5, -1.0, 0.7, 0.0, 2.0])
+        _, minimum = solved_by_scipy(problem, 0.05, origin)
+        fit = bcfw(problem, lam=0.05, passes=60, tolerance=0, origin=origin)
+        for row in fit.history:
+            for primal, dual, gap in (row[3:6], row[6:9]):
+                assert dual - 1e-7 <= minimum <= primal + 1e-7
+                assert gap == pytest.approx(primal - dual, abs=1e-12)
+        assert (np.diff([row.dual for row in fit.history]) >= -1e-13).all()
+
+    def test_it_is_where_strong_regularisation_stays(self):
+        problem, origin = pairs(5, 4, 3, seed=6), np.array([1.0, -2.0, 0.5])
+        fit = bcfw(problem, lam=1e6, origin=origin)
+        assert np.abs(fit.weights - origin).max() < 1e-4
+
+    def test_zero_changes_no_bit(self):
+        problem = pairs(5, 4, 3, seed=6)
+        plain, zero = bcfw(problem, passes=3), bcfw(problem, passes=3, origin=np.zeros(3))
+        assert plain.weights.tolist() == zero.weights.tolist()
+
+    def test_a_wrong_one_is_refused(self):
+        free = Listed.random(2, 3, seed=0)
+        problem = Listed(free.psi, free.loss, nonnegative=2)
+        for origin, told in (
+            (np.zeros(2), "give 3 finite weights"),
+            (np.array([0.0, np.nan, 0.0]), "give 3 finite weights"),
+            (np.array([0.0, 0.0, -1.0]), "negative where none may be"),
+        ):
+            with pytest.raises(ValueError, match=told):
+                bcfw(problem, origin=origin)
+
+    def test_resuming_with_another_is_refused(self):
+        problem, states = pairs(5, 4, 3, seed=6), []
+        bcfw(problem, passes=1, origin=np.ones(3), on_pass=lambda progress: states.append(progress.state))
+        with pytest.raises(ValueError, match="another origin"):
+            bcfw(problem, resume=states[0])
