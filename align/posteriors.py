@@ -9,8 +9,11 @@ from pathlib import Path
 import numpy as np
 
 from align.arrays import load_array, save_array
+from align.candidates import Candidates
+from align.corpus import Corpus
 from align.errors import InputError
 from align.features.edges import edge_offsets
+from align.kernels import kernel
 from align.lexicon import Lexicon
 from align.sampler import SCALE, Direction
 
@@ -66,6 +69,45 @@ class Posteriors:
         offsets = np.searchsorted(kept, starts).astype(np.int64)
         edges = (kept - np.repeat(starts[:-1], np.diff(offsets))).astype(np.int32)
         return cls(offsets, edges, forward[kept], reverse[kept], np.ones(len(shapes), dtype=bool))
+
+    @classmethod
+    def of_candidates(
+        cls,
+        corpus: Corpus,
+        candidates: tuple[Candidates, Candidates],
+        forward: np.ndarray,
+        reverse: np.ndarray,
+        *,
+        least: float = LEAST,
+    ) -> Posteriors:
+        """Keep what is likely of the posteriors of the candidates.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            N sentence pairs.
+        candidates : tuple of Candidates
+            Those of the target words and of the source words: the same links.
+        forward, reverse : ndarray of uint16, shape (C,)
+            As in :class:`align.sampler.Direction`.
+        least : float
+            Links less probable than this in both directions are dropped, in [0, 1].
+        """
+        offsets = np.zeros(len(corpus) + 1, dtype=np.int64)
+        edges = np.empty(len(reverse), dtype=np.int32)
+        both = np.empty(len(reverse), dtype=np.uint16), np.empty(len(reverse), dtype=np.uint16)
+        _keep_likely(
+            (corpus.source.offsets, corpus.target.offsets),
+            (candidates[0].offsets, candidates[1].offsets, candidates[1].places),
+            (forward, reverse),
+            round(least * SCALE),
+            offsets,
+            edges,
+            both,
+        )
+        kept = int(offsets[-1])
+        likely, ahead, back = (values[:kept].copy() for values in (edges, *both))
+        return cls(offsets, likely, ahead, back, np.ones(len(corpus), dtype=bool))
 
     def placed(self, places: np.ndarray, count: int) -> Posteriors:
         """Return those of ``count`` pairs, these at the given places (ascending); others were not sampled."""
@@ -273,3 +315,31 @@ def _check(found: dict[str, np.ndarray], expected: dict[str, tuple[type, int]], 
                 f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
                 f"not {np.dtype(dtype)} ({size},); {_REMEDY}"
             )
+
+
+@kernel
+def _keep_likely(texts, candidates, posteriors, least, offsets, edges, both):  # type: ignore[no-untyped-def]
+    """Write the likely links row by row: those of a target word come in order, a cursor each."""
+    source_offsets, target_offsets = texts
+    forward_offsets, reverse_offsets, places = candidates
+    forward, reverse = posteriors
+    longest = 1
+    for i in range(len(offsets) - 1):
+        longest = max(longest, target_offsets[i + 1] - target_offsets[i])
+    cursors = np.empty(longest, dtype=np.int64)
+    kept = 0
+    for i in range(len(offsets) - 1):
+        first, start = source_offsets[i], target_offsets[i]
+        m = target_offsets[i + 1] - start
+        cursors[:m] = forward_offsets[start : start + m]
+        for j in range(source_offsets[i + 1] - first):
+            for c in range(reverse_offsets[first + j], reverse_offsets[first + j + 1]):
+                k = np.int64(places[c])
+                ahead, back = forward[cursors[k]], reverse[c]
+                cursors[k] += 1
+                if ahead >= least or back >= least:
+                    edges[kept] = j * m + k
+                    both[0][kept] = ahead
+                    both[1][kept] = back
+                    kept += 1
+        offsets[i + 1] = kept

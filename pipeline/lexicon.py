@@ -7,6 +7,7 @@ and what :mod:`pipeline.sampling` adds.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -15,11 +16,14 @@ from align import cooccurrence
 from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
 from align.errors import InputError, WorkError
+from align.known import from_links
 from align.lexicon import Lexicon, estimate
+from align.posteriors import Links
+from align.sampler import Known
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
-from pipeline.sampling import MOST_CHAINS, sample_links, texts
+from pipeline.sampling import LINKS, MOST_CHAINS, sample_links, texts
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
 
@@ -74,7 +78,7 @@ def run(
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     known = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
-    known_cells = known.cells if known else 0
+    known_cells = known.lexicon.cells if known else 0
     together, used, all_pairs = _index(context, pairs, sizes, known_cells)
     count = int(used.sum())
     memory = together.memory(known_cells)
@@ -95,7 +99,7 @@ def run(
         iterations=iterations,
         smoothing=smoothing,
         min_probability=min_probability,
-        prior=known,
+        prior=None if known is None else known.renumbered(*sizes),
         prior_weight=prior_weight,
         on_iteration=on_iteration,
     )
@@ -113,7 +117,8 @@ def run(
     context.say(f"{lexicon.cells} word pairs kept")
     del together
     if chains:
-        sample_links(context, lexicon, used, chains=chains)
+        links = None if known is None else known.links_over(lexicon, prior_weight)
+        sample_links(context, lexicon, used, chains=chains, known=links)
 
 
 def local_files(config: Config) -> list[Path]:
@@ -196,8 +201,25 @@ def _prior_folder(config: Config, prior: str) -> Path:
     return beside if (beside / "model.json").is_file() else find_model(prior)
 
 
-def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) -> Lexicon:
-    """Return the tables of a model over the vocabularies of this corpus."""
+@dataclass(frozen=True)
+class _Prior:
+    """The tables of a model, and the ids in this corpus of its words (-1 for none)."""
+
+    lexicon: Lexicon
+    links: Links | None
+    ids: tuple[np.ndarray, np.ndarray]
+
+    def renumbered(self, n_source: int, n_target: int) -> Lexicon:
+        return self.lexicon.renumbered(*self.ids, n_source, n_target)
+
+    def links_over(self, lexicon: Lexicon, weight: float) -> tuple[Known, Known] | None:
+        if self.links is None:
+            return None
+        return from_links(self.links, self.lexicon, lexicon, *self.ids, weight=weight)
+
+
+def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) -> _Prior:
+    """Return the tables of a model."""
     ours, theirs = _languages(preprocess / "text.json"), _languages(folder / "model.json", "text")
     if ours != theirs:
         raise InputError(
@@ -219,7 +241,8 @@ def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) 
             f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
             f"{len(ids[0])} and {len(ids[1])}; get the model again"
         )
-    return lexicon.renumbered(ids[0], ids[1], len(vocabularies[0]), len(vocabularies[1]))
+    links = folder / "lexicon" / LINKS
+    return _Prior(lexicon, Links.load(links, lexicon) if links.is_dir() else None, (ids[0], ids[1]))
 
 
 def _languages(path: Path, *keys: str) -> tuple[str, str]:
