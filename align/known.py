@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from align.features.spelling import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, number_letters
+from align.features.words import WORD, WordTable
+from align.kernels import kernel
 from align.lexicon import Lexicon
 from align.posteriors import Links
 from align.sampler import Known
@@ -73,3 +76,103 @@ def cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_id
     there = where < len(keys)
     there[there] = keys[where[there]] == wanted[there]
     return np.where(there, where, -1)
+
+
+def from_spelling(
+    lexicon: Lexicon, source: WordTable, target: WordTable, *, weight: float = 1.0
+) -> tuple[Known, Known]:
+    """Return counts that words spelt alike begin with: names, numbers, punctuation and cognates.
+
+    A count beforehand decides for rare words and is lost among the links of frequent ones.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+    source, target : WordTable
+        The spellings of its words.
+    weight : float
+        Links of a pair of words that are the same, > 0; others have :func:`likeness` times as many.
+
+    Returns
+    -------
+    forward, reverse : Known
+    """
+    links = likeness(lexicon, source, target) * np.float32(weight)
+    totals, reverse_totals = (
+        np.bincount(words, weights=links, minlength=size).astype(np.float32)
+        for words, size in ((lexicon.sources(), len(source)), (lexicon.targets, len(target)))
+    )
+    none, reverse_none = (np.zeros(size, dtype=np.float32) for size in (len(target), len(source)))
+    return Known(links, totals, none), Known(links, reverse_totals, reverse_none)
+
+
+def together(one: tuple[Known, Known], other: tuple[Known, Known]) -> tuple[Known, Known]:
+    """Return the sum of what is known from two sides, of which at most one knows of jumps."""
+    forward, reverse = (
+        Known(
+            a.links + b.links,
+            a.totals + b.totals,
+            a.null_links + b.null_links,
+            b.jumps if a.jumps is None else a.jumps,
+        )
+        for a, b in zip(one, other, strict=True)
+    )
+    return forward, reverse
+
+
+def likeness(lexicon: Lexicon, source: WordTable, target: WordTable) -> np.ndarray:
+    """Return how far the words of each cell are spelt alike, float32 in [0, 1], shape (cells,).
+
+    Without accents, in Latin letters: 1 for the same number, punctuation, or word of 4 letters and more, 0.5
+    for the same shorter word; for two words of 4 letters and more the length of their longest common
+    subsequence over that of the longer word, if above 0.7; else 0.
+    """
+    letters = number_letters(source, target)
+    found = np.zeros(lexicon.cells, dtype=np.float32)
+    _likeness(
+        lexicon.offsets,
+        lexicon.targets,
+        (letters.source, source.folded_offsets, source.kinds),
+        (letters.target, target.folded_offsets, target.kinds),
+        letters.alphabet,
+        found,
+    )
+    return found
+
+
+@kernel(error_model="numpy")
+def _likeness(rows, targets, source, target, alphabet, found):  # type: ignore[no-untyped-def]
+    source_letters, source_offsets, source_kinds = source
+    target_letters, target_offsets, target_kinds = target
+    masks = np.zeros(alphabet, dtype=np.uint64)
+    bit = np.uint64(1)
+    for s in range(len(rows) - 1):
+        a, long_a = source_offsets[s], min(source_offsets[s + 1] - source_offsets[s], LONGEST)
+        for at in range(long_a):
+            masks[source_letters[a + at]] |= bit << np.uint64(at)
+        for cell in range(rows[s], rows[s + 1]):
+            t = targets[cell]
+            b, long_b = target_offsets[t], min(target_offsets[t + 1] - target_offsets[t], LONGEST)
+            if source_kinds[s] != target_kinds[t]:
+                continue
+            at = 0
+            while at < long_a and at < long_b and source_letters[a + at] == target_letters[b + at]:
+                at += 1
+            shortest, length = min(long_a, long_b), max(long_a, long_b)
+            if at == length:
+                short = source_kinds[s] == WORD and length < NAME_LENGTH
+                found[cell] = np.float32(0.5) if short else np.float32(1.0)
+            elif source_kinds[s] == WORD and shortest >= COGNATE_LENGTH and shortest > COGNATE_RATIO * length:
+                # one machine word a column, as in align.features.spelling
+                free = ~np.uint64(0)
+                for at in range(long_b):
+                    taken = free & masks[target_letters[b + at]]
+                    free = (free + taken) | (free - taken)
+                common, rest = 0, ~free & ((bit << np.uint64(long_a)) - bit)
+                while rest:
+                    rest &= rest - bit
+                    common += 1
+                if common > COGNATE_RATIO * length:
+                    found[cell] = np.float32(common) / np.float32(length)
+        for at in range(long_a):
+            masks[source_letters[a + at]] = np.uint64(0)

@@ -15,7 +15,7 @@ from align.errors import InputError
 from align.features.edges import edge_offsets
 from align.kernels import kernel
 from align.lexicon import Lexicon
-from align.sampler import SCALE, Direction
+from align.sampler import SCALE, Direction, Known
 
 # An edge is kept where it is this probable in either direction.
 LEAST = 0.01
@@ -233,22 +233,28 @@ class Links:
     reverse_jumps: np.ndarray
 
     @classmethod
-    def of(cls, lexicon: Lexicon, forward: Direction, reverse: Direction) -> Links:
-        """Return the tables of what was sampled over the cells of a lexicon."""
+    def of(
+        cls,
+        lexicon: Lexicon,
+        forward: Direction,
+        reverse: Direction,
+        known: tuple[Known, Known] | None = None,
+    ) -> Links:
+        """Return the tables of what was sampled over the cells of a lexicon, and of what was known before."""
         sums = np.zeros(lexicon.cells + 1)
         np.cumsum(forward.links, out=sums[1:], dtype=np.float64)
-        return cls(
-            forward.links,
-            reverse.links,
-            np.diff(sums[lexicon.offsets]).astype(np.float32),
-            np.bincount(lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)).astype(
-                np.float32
-            ),
-            forward.null_links,
-            reverse.null_links,
-            forward.jumps,
-            reverse.jumps,
-        )
+        columns = np.bincount(
+            lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)
+        ).astype(np.float32)
+        arrays = [forward.links, reverse.links, np.diff(sums[lexicon.offsets]).astype(np.float32), columns]
+        arrays += [forward.null_links, reverse.null_links, forward.jumps, reverse.jumps]
+        if known is not None:
+            for side, (found, before) in enumerate(zip((forward, reverse), known, strict=True)):
+                jumps = before.jumps_to(len(found.jumps) // 2).astype(np.float32)
+                added = (before.links, before.totals, before.null_links, jumps)
+                for place, values in enumerate(added):
+                    arrays[2 * place + side] = arrays[2 * place + side] + values
+        return cls(*arrays)
 
     def save(self, folder: Path) -> None:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""

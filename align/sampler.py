@@ -155,10 +155,14 @@ def schedule_for(pairs: int, *, effort: float = 1.0) -> Schedule:
         Multiplies the number of chains, > 0.
     """
     fewer = 20_000 / max(pairs, 1)
-    chains = int(np.clip(round(effort * 8 * fewer**0.4), 1, 16))
+    chains = int(np.clip(round(effort * 8 * fewer**0.6), 1, 16))
     longer = float(np.clip(fewer**0.3, 1.0, 4.0))
     return Schedule(
-        chains, lexical=4, jumps=round(2 * longer), fertility=round(6 * longer), kept=round(4 * longer)
+        chains,
+        lexical=round(4 * min(fewer, 1.0)),
+        jumps=round(2 * longer),
+        fertility=round(6 * longer),
+        kept=round(4 * longer),
     )
 
 

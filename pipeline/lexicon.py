@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 
-from align import cooccurrence
+from align import cooccurrence, known
 from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
 from align.errors import InputError, WorkError
-from align.known import from_links
+from align.features.words import WordTable
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Links
 from align.sampler import Known
@@ -43,6 +44,7 @@ def run(
     prior: str | None = None,
     prior_weight: float = 0.05,
     chains: int = -1,
+    spelling: float = 2.0,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
@@ -64,7 +66,9 @@ def run(
         What an occurrence in the text of the prior counts against one in this corpus, > 0.
     chains : int
         Chains that sample who translates whom in the pairs counted: -1 the fewer the more pairs there are
-        (4 for 20,000), 0 no sampling, which is faster and less accurate.
+        (8 for 20,000), 0 no sampling, which is faster and less accurate.
+    spelling : float
+        Links that words spelt alike have before sampling, >= 0; 0 says nothing of spelling.
 
     Raises
     ------
@@ -73,12 +77,12 @@ def run(
     WorkError
         If not even one pair fits the memory.
     """
-    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains)
+    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling)
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
-    known = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
+    old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
-    known_cells = known.lexicon.cells if known else 0
+    known_cells = old.lexicon.cells if old else 0
     together, used, all_pairs = _index(context, pairs, sizes, known_cells)
     count = int(used.sum())
     memory = together.memory(known_cells)
@@ -99,7 +103,7 @@ def run(
         iterations=iterations,
         smoothing=smoothing,
         min_probability=min_probability,
-        prior=None if known is None else known.renumbered(*sizes),
+        prior=None if old is None else old.renumbered(*sizes),
         prior_weight=prior_weight,
         on_iteration=on_iteration,
     )
@@ -117,7 +121,7 @@ def run(
     context.say(f"{lexicon.cells} word pairs kept")
     del together
     if chains:
-        links = None if known is None else known.links_over(lexicon, prior_weight)
+        links = _known(lexicon, vocabularies, old, prior_weight, spelling)
         sample_links(context, lexicon, used, chains=chains, known=links)
 
 
@@ -138,12 +142,18 @@ def local_files(config: Config) -> list[Path]:
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight", "chains")
+    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight", "chains", "spelling")
     _check(*(config.option(f"lexicon.{name}") for name in names))
 
 
 def _check(
-    pairs: int, iterations: int, smoothing: float, min_probability: float, weight: float, chains: int
+    pairs: int,
+    iterations: int,
+    smoothing: float,
+    min_probability: float,
+    weight: float,
+    chains: int,
+    spelling: float,
 ) -> None:
     for fits, name, value, range_told in (
         (pairs >= 0, "pairs", pairs, "0 (all) or more"),
@@ -151,6 +161,7 @@ def _check(
         (0 <= smoothing < np.inf, "smoothing", smoothing, "0 or more"),
         (0 <= min_probability <= 1, "min_probability", min_probability, "0 to 1"),
         (0 < weight < np.inf, "prior_weight", weight, "more than 0"),
+        (0 <= spelling < np.inf, "spelling", spelling, "0 or more"),
         (-1 <= chains <= MOST_CHAINS, "chains", chains, f"-1 (chosen) to {MOST_CHAINS}"),
     ):
         if not fits:
@@ -212,10 +223,18 @@ class _Prior:
     def renumbered(self, n_source: int, n_target: int) -> Lexicon:
         return self.lexicon.renumbered(*self.ids, n_source, n_target)
 
-    def links_over(self, lexicon: Lexicon, weight: float) -> tuple[Known, Known] | None:
-        if self.links is None:
-            return None
-        return from_links(self.links, self.lexicon, lexicon, *self.ids, weight=weight)
+
+def _known(
+    lexicon: Lexicon, vocabularies: list[Vocabulary], prior: _Prior | None, weight: float, spelling: float
+) -> tuple[Known, Known] | None:
+    """Return what the sampler begins with: links of the prior, and of words spelt alike."""
+    found = []
+    if prior is not None and prior.links is not None:
+        found.append(known.from_links(prior.links, prior.lexicon, lexicon, *prior.ids, weight=weight))
+    if spelling > 0:
+        tables = (WordTable.of(vocabulary.words) for vocabulary in vocabularies)
+        found.append(known.from_spelling(lexicon, *tables, weight=spelling))
+    return reduce(known.together, found) if found else None
 
 
 def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) -> _Prior:

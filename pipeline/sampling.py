@@ -96,7 +96,7 @@ def sample_links(
         on_sweep=on_sweep,
     )
     next(progress, None)
-    Links.of(lexicon, forward, reverse).save(context.folder / LINKS)
+    Links.of(lexicon, forward, reverse, known).save(context.folder / LINKS)
     found = Posteriors.of_candidates(corpus, both, forward.posterior, reverse.posterior)
     _save(context, found.placed(chosen, len(used)))
     for key, value in (("pairs_sampled", len(corpus)), ("chains", schedule.chains)):
