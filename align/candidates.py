@@ -127,25 +127,24 @@ def find(
         )
         return tuple(values[: sizes[side // 2]].copy() for side, values in enumerate(found))
 
-    starts = range(0, len(corpus), _BLOCK)
+    # room for every possible link: memory that is never written is never taken
+    edges = int((corpus.source.lengths() * corpus.target.lengths()).sum())
+    kinds = (np.uint16, np.int32, np.uint16, np.int32)
+    columns = [np.empty(edges, dtype=kind) for kind in kinds]
+    ends = [0, 0]
     with ThreadPoolExecutor(jobs) as pool:
-        parts = [list(each) for each in pool.map(block, starts)]
+        for part in pool.map(block, range(0, len(corpus), _BLOCK)):
+            for place, values in enumerate(part):
+                first = ends[place // 2]
+                columns[place][first : first + len(values)] = values
+            ends[0] += len(part[0])
+            ends[1] += len(part[2])
     sides = []
     for side in range(2):
         np.cumsum(counts[side], out=counts[side])
-        places, cells = (
-            _joined(parts, 2 * side + column, kind) for column, kind in ((0, np.uint16), (1, np.int32))
-        )
+        places, cells = (column[: ends[side]] for column in columns[2 * side : 2 * side + 2])
         sides.append(Candidates(counts[side], places, cells))
     return sides[0], sides[1]
-
-
-def _joined(parts: list[list[np.ndarray]], column: int, kind: type) -> np.ndarray:
-    """Put one column of all parts together, and let go of it there."""
-    joined = np.concatenate([np.zeros(0, dtype=kind), *(part[column] for part in parts)])
-    for part in parts:
-        part[column] = joined[:0]
-    return joined
 
 
 @kernel(error_model="numpy")

@@ -65,7 +65,7 @@ class Priors:
 
     lexical: float = 3e-4
     null_lexical: float = 1e-3
-    null: float = 0.1
+    null: float = 0.2
     jump: float = 0.5
     fertility: float = 0.5
 

@@ -26,7 +26,7 @@ from pipeline.usage import show_size
 LINKS, POSTERIORS = "links", "posteriors"
 MOST_CHAINS = 100
 
-# Bytes a candidate: its place, its cell, and its probability, and room to put the cells of all together.
+# Bytes a candidate: its place, its cell, its probability, and what of it is kept.
 _BYTES_PER_CANDIDATE = 2 + 4 + 2 + 4
 # Pairs that tell how many candidates there are, and how much of that is kept free.
 _TRIED, _SPARE = 1000, 1.1

@@ -284,8 +284,8 @@ def test_what_is_known_beforehand_decides_where_the_text_does_not():
     both, found = sample(corpus, 2, schedule, known=(known, known))
     for pair in dense(corpus, both, found):
         for values in pair:
-            assert values[0, 1] > 0.8
-            assert values[1, 0] > 0.8
+            assert values[0, 1] > 0.6
+            assert values[1, 0] > 0.6
 
 
 def test_known_jumps_are_cut_or_filled_up():
