@@ -19,7 +19,10 @@ from align.labels import Labels
 from align.links import Link
 from align.posteriors import load_if_there
 from align.problem import MatchingProblem
+from align.shipped import find_weights
 from align.solvers import SOLVERS
+from align.weights import Weights
+from pipeline.train_model import NO_WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -38,6 +41,8 @@ class Training:
         What ``training.json`` says of the stage train.
     groups : tuple of str
         The feature groups.
+    extra_groups : tuple of str
+        Those of words; none where a word has one link.
     """
 
     edges: Edges
@@ -45,18 +50,20 @@ class Training:
     pairs: np.ndarray
     options: dict[str, Any]
     groups: tuple[str, ...]
+    extra_groups: tuple[str, ...] = ()
 
     @classmethod
     def load(cls, featurize: Path, label: Path, train: Path) -> Training:
         """Read the stages' folders; only gold pairs were labelled."""
         options = json.loads((train / "training.json").read_text(encoding="utf-8"))
-        groups = json.loads((train / "model.json").read_text(encoding="utf-8"))["groups"]
+        described = json.loads((train / "model.json").read_text(encoding="utf-8"))
         return cls(
             Edges.load(featurize / "edges"),
             Labels.load(label),
             load_array(label / "pairs.npy"),
             options,
-            tuple(groups),
+            tuple(described["groups"]),
+            tuple(described.get("extra_groups", ())),
         )
 
     @classmethod
@@ -74,6 +81,7 @@ class Training:
             np.concatenate([part.pairs for part in parts]),
             parts[0].options,
             parts[0].groups,
+            parts[0].extra_groups,
         )
 
     def weights(self, chosen: np.ndarray | None = None) -> np.ndarray:
@@ -93,7 +101,22 @@ class Training:
             **self._those_of(MatchingProblem, without=("pairs",)),
         )
         run = SOLVERS[self.options["solver"]].run
-        return run(problem, **self._those_of(run)).weights
+        return run(problem, origin=self._origin(problem.d), **self._those_of(run)).weights
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the features that have a weight."""
+        several = self.options.get("fertility", 1) > 1 and self.edges.extra is not None
+        return self.edges.names + (self.edges.extra.names if several and self.edges.extra else ())
+
+    def _origin(self, d: int) -> np.ndarray | None:
+        """Return the weights that the stage train started from."""
+        known = self.options.get("weights", NO_WEIGHTS)
+        if known == NO_WEIGHTS:
+            return None
+        origin = Weights.load(find_weights(known)).named(self.names)
+        assert len(origin) == d, "as many weights as features"
+        return origin
 
     def _those_of(self, function: Any, *, without: Sequence[str] = ()) -> dict[str, Any]:
         """Return the options that are keyword arguments of a function."""

@@ -56,7 +56,7 @@ def run(
     passes: int = 50,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
-    fertility: int = 1,
+    fertility: int = 2,
 ) -> None:
     """Learn the weights of the features.
 
@@ -86,8 +86,8 @@ def run(
     time_limit : float, optional
         Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
     fertility : int
-        Links that a word may have, >= 1: each after its first at a cost that is learnt. Given weights have
-        theirs.
+        Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
+        pair are a matching. Given weights have theirs.
 
     Raises
     ------
