@@ -45,10 +45,12 @@ def score(edges: Edges, weights: np.ndarray) -> Scores:
     edges : Edges
         Features of the edges, and of the words where there are any.
     weights : ndarray of float64, shape (d,)
-        Weights of the features of edges, then of those of words.
+        Weights of the features of edges, then of those of words. Those of edges alone where words have one
+        link, whatever is known of them: there are no costs then.
     """
     own = edges.features.shape[1]
-    costs = None if edges.extra is None else edges.extra.costs(weights[own:])
+    extra = edges.extra if len(weights) > own else None
+    costs = None if extra is None else extra.costs(weights[own:])
     return Scores(edges.shapes, edges.offsets, score_edges(edges.features, weights[:own]), costs)
 
 

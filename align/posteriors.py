@@ -9,11 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from align.arrays import load_array, save_array
+from align.candidates import Candidates
+from align.corpus import Corpus
 from align.errors import InputError
 from align.features.edges import edge_offsets
 from align.kernels import kernel
 from align.lexicon import Lexicon
-from align.sampler import SCALE, Direction
+from align.sampler import SCALE, Direction, Known
 
 # An edge is kept where it is this probable in either direction.
 LEAST = 0.01
@@ -67,6 +69,45 @@ class Posteriors:
         offsets = np.searchsorted(kept, starts).astype(np.int64)
         edges = (kept - np.repeat(starts[:-1], np.diff(offsets))).astype(np.int32)
         return cls(offsets, edges, forward[kept], reverse[kept], np.ones(len(shapes), dtype=bool))
+
+    @classmethod
+    def of_candidates(
+        cls,
+        corpus: Corpus,
+        candidates: tuple[Candidates, Candidates],
+        forward: np.ndarray,
+        reverse: np.ndarray,
+        *,
+        least: float = LEAST,
+    ) -> Posteriors:
+        """Keep what is likely of the posteriors of the candidates.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            N sentence pairs.
+        candidates : tuple of Candidates
+            Those of the target words and of the source words: the same links.
+        forward, reverse : ndarray of uint16, shape (C,)
+            As in :class:`align.sampler.Direction`.
+        least : float
+            Links less probable than this in both directions are dropped, in [0, 1].
+        """
+        offsets = np.zeros(len(corpus) + 1, dtype=np.int64)
+        edges = np.empty(len(reverse), dtype=np.int32)
+        both = np.empty(len(reverse), dtype=np.uint16), np.empty(len(reverse), dtype=np.uint16)
+        _keep_likely(
+            (corpus.source.offsets, corpus.target.offsets),
+            (candidates[0].offsets, candidates[1].offsets, candidates[1].places),
+            (forward, reverse),
+            round(least * SCALE),
+            offsets,
+            edges,
+            both,
+        )
+        kept = int(offsets[-1])
+        likely, ahead, back = (values[:kept].copy() for values in (edges, *both))
+        return cls(offsets, likely, ahead, back, np.ones(len(corpus), dtype=bool))
 
     def placed(self, places: np.ndarray, count: int) -> Posteriors:
         """Return those of ``count`` pairs, these at the given places (ascending); others were not sampled."""
@@ -197,22 +238,28 @@ class Links:
     reverse_jumps: np.ndarray
 
     @classmethod
-    def of(cls, lexicon: Lexicon, forward: Direction, reverse: Direction) -> Links:
-        """Return the tables of what was sampled over the cells of a lexicon."""
+    def of(
+        cls,
+        lexicon: Lexicon,
+        forward: Direction,
+        reverse: Direction,
+        known: tuple[Known, Known] | None = None,
+    ) -> Links:
+        """Return the tables of what was sampled over the cells of a lexicon, and of what was known before."""
         sums = np.zeros(lexicon.cells + 1)
         np.cumsum(forward.links, out=sums[1:], dtype=np.float64)
-        return cls(
-            forward.links,
-            reverse.links,
-            np.diff(sums[lexicon.offsets]).astype(np.float32),
-            np.bincount(lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)).astype(
-                np.float32
-            ),
-            forward.null_links,
-            reverse.null_links,
-            forward.jumps,
-            reverse.jumps,
-        )
+        columns = np.bincount(
+            lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)
+        ).astype(np.float32)
+        arrays = [forward.links, reverse.links, np.diff(sums[lexicon.offsets]).astype(np.float32), columns]
+        arrays += [forward.null_links, reverse.null_links, forward.jumps, reverse.jumps]
+        if known is not None:
+            for side, (found, before) in enumerate(zip((forward, reverse), known, strict=True)):
+                jumps = before.jumps_to(len(found.jumps) // 2).astype(np.float32)
+                added = (before.links, before.totals, before.null_links, jumps)
+                for place, values in enumerate(added):
+                    arrays[2 * place + side] = arrays[2 * place + side] + values
+        return cls(*arrays)
 
     def save(self, folder: Path) -> None:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""
@@ -301,3 +348,31 @@ def _put(offsets, edges, forward, reverse, starts, all_forward, all_reverse):  #
             all_forward[edge] = np.float32(forward[entry]) / scale
             all_reverse[edge] = np.float32(reverse[entry]) / scale
     return True
+
+
+@kernel
+def _keep_likely(texts, candidates, posteriors, least, offsets, edges, both):  # type: ignore[no-untyped-def]
+    """Write the likely links row by row: those of a target word come in order, a cursor each."""
+    source_offsets, target_offsets = texts
+    forward_offsets, reverse_offsets, places = candidates
+    forward, reverse = posteriors
+    longest = 1
+    for i in range(len(offsets) - 1):
+        longest = max(longest, target_offsets[i + 1] - target_offsets[i])
+    cursors = np.empty(longest, dtype=np.int64)
+    kept = 0
+    for i in range(len(offsets) - 1):
+        first, start = source_offsets[i], target_offsets[i]
+        m = target_offsets[i + 1] - start
+        cursors[:m] = forward_offsets[start : start + m]
+        for j in range(source_offsets[i + 1] - first):
+            for c in range(reverse_offsets[first + j], reverse_offsets[first + j + 1]):
+                k = np.int64(places[c])
+                ahead, back = forward[cursors[k]], reverse[c]
+                cursors[k] += 1
+                if ahead >= least or back >= least:
+                    edges[kept] = j * m + k
+                    both[0][kept] = ahead
+                    both[1][kept] = back
+                    kept += 1
+        offsets[i + 1] = kept

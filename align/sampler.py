@@ -31,10 +31,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from align import lexicon_kernels, sampler_kernels
-from align.cooccurrence import read_only
+from align import sampler_kernels
+from align.candidates import Candidates
 from align.corpus import Corpus, Sentences
-from align.features.edges import edge_offsets
+from align.lexicon import Lexicon
 
 # Fertilities from 0 to this are told apart; more count as this.
 MOST_FERTILE = 5
@@ -65,7 +65,7 @@ class Priors:
 
     lexical: float = 3e-4
     null_lexical: float = 1e-3
-    null: float = 0.1
+    null: float = 0.2
     jump: float = 0.5
     fertility: float = 0.5
 
@@ -92,13 +92,44 @@ class Schedule:
 
 
 @dataclass(frozen=True)
+class Known:
+    """Counts known beforehand in one direction, added to the priors.
+
+    Attributes
+    ----------
+    links : ndarray of float32, shape (cells,)
+        Links of each pair of words, >= 0.
+    totals : ndarray of float32, shape (V_hidden,)
+        Links of each word to words of the observed side: those to words without a cell as well.
+    null_links : ndarray of float32, shape (V_observed,)
+        Links of each word to NULL.
+    jumps : ndarray of float32, shape (2 L + 1,), optional
+        Jumps by d positions, at index L + d.
+    """
+
+    links: np.ndarray
+    totals: np.ndarray
+    null_links: np.ndarray
+    jumps: np.ndarray | None = None
+
+    def jumps_to(self, length: int) -> np.ndarray:
+        """Return the jumps by at most so many positions, float64, shape (2 length + 1,)."""
+        counts = np.zeros(2 * length + 1)
+        if self.jumps is not None:
+            centre = len(self.jumps) // 2
+            reach = min(length, centre)
+            counts[length - reach : length + reach + 1] = self.jumps[centre - reach : centre + reach + 1]
+        return counts
+
+
+@dataclass(frozen=True)
 class Direction:
     """What was learnt in one direction.
 
     Attributes
     ----------
-    posterior : ndarray of uint16, shape (E,)
-        Probability of each edge, times :data:`SCALE`.
+    posterior : ndarray of uint16, shape (C,)
+        Probability of each candidate, times :data:`SCALE`.
     links : ndarray of float32, shape (cells,)
         Expected number of links of each pair of words.
     null_links : ndarray of float32, shape (V_observed,)
@@ -114,7 +145,7 @@ class Direction:
 
 
 def schedule_for(pairs: int, *, effort: float = 1.0) -> Schedule:
-    """Return how long to sample a corpus: small ones need more chains, and can afford them.
+    """Return how long to sample a corpus: small ones need more and longer chains, and can afford them.
 
     Parameters
     ----------
@@ -123,9 +154,16 @@ def schedule_for(pairs: int, *, effort: float = 1.0) -> Schedule:
     effort : float
         Multiplies the number of chains, > 0.
     """
-    wanted = 4.0 * (20_000 / max(pairs, 1)) ** 0.4
-    chains = int(np.clip(round(effort * wanted), 1, 16))
-    return Schedule(chains, lexical=4, jumps=8, fertility=16, kept=10)
+    fewer = 20_000 / max(pairs, 1)
+    chains = int(np.clip(round(effort * 8 * fewer**0.6), 1, 16))
+    longer = float(np.clip(fewer**0.3, 1.0, 4.0))
+    return Schedule(
+        chains,
+        lexical=round(4 * min(fewer, 1.0)),
+        jumps=round(2 * longer),
+        fertility=round(6 * longer),
+        kept=round(4 * longer),
+    )
 
 
 def shapes_of(corpus: Corpus) -> np.ndarray:
@@ -133,61 +171,14 @@ def shapes_of(corpus: Corpus) -> np.ndarray:
     return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1).astype(np.int32)
 
 
-def cells_of_edges(corpus: Corpus, rows: np.ndarray, targets: np.ndarray, *, jobs: int = 1) -> np.ndarray:
-    """Find the cell of every edge of a corpus.
-
-    Parameters
-    ----------
-    corpus : Corpus
-        N sentence pairs.
-    rows : ndarray of int64, shape (Vs + 1,)
-        The cells of source word s are ``rows[s]`` to ``rows[s + 1]``.
-    targets : ndarray of int32, shape (cells,)
-        Their target words, ascending within a row.
-    jobs : int
-        Threads.
-
-    Returns
-    -------
-    ndarray of int32, shape (E,)
-        ``cells`` for an edge whose words have no cell.
-    """
-    offsets = edge_offsets(shapes_of(corpus))
-    found = np.empty(int(offsets[-1]), dtype=np.int32)
-    step = 2000
-
-    def fill(start: int) -> None:
-        stop = min(start + step, len(corpus))
-        block = corpus.block(start, stop)
-        here = offsets[start : stop + 1] - offsets[start]
-        cells = np.empty(int(here[-1]), dtype=np.int64)
-        lexicon_kernels.find_cells(
-            read_only(block.source.ids),
-            block.source.offsets,
-            read_only(block.target.ids),
-            block.target.offsets,
-            read_only(rows),
-            read_only(targets),
-            here,
-            cells,
-        )
-        cells[cells < 0] = len(targets)
-        found[offsets[start] : offsets[stop]] = cells
-
-    with ThreadPoolExecutor(jobs) as pool:
-        list(pool.map(fill, range(0, len(corpus), step)))
-    return found
-
-
 def sample(
     corpus: Corpus,
-    cells: np.ndarray,
-    n_cells: int,
-    n_source: int,
-    n_target: int,
+    candidates: tuple[Candidates, Candidates],
+    lexicon: Lexicon,
     *,
     schedule: Schedule,
     priors: Priors = Priors(),
+    known: tuple[Known, Known] | None = None,
     seed: int = 0,
     jobs: int = 1,
     on_sweep: Callable[[], None] | None = None,
@@ -198,12 +189,14 @@ def sample(
     ----------
     corpus : Corpus
         N sentence pairs, ids below the vocabularies' sizes.
-    cells : ndarray of int32, shape (E,)
-        From :func:`cells_of_edges`.
-    n_cells, n_source, n_target : int
-        Numbers of cells and of words.
+    candidates : tuple of Candidates
+        From :func:`align.candidates.find`: of the target words and of the source words.
+    lexicon : Lexicon
+        The tables they were found with: the first links are drawn by their probabilities.
     schedule : Schedule
     priors : Priors
+    known : tuple of Known, optional
+        What is known beforehand of either direction.
     seed : int
         >= 0. The same seed gives the same result, whatever `jobs` is.
     jobs : int
@@ -215,18 +208,26 @@ def sample(
     -------
     forward, reverse : Direction
     """
-    offsets = edge_offsets(shapes_of(corpus))
+    n_source, n_target = len(lexicon.source_counts), len(lexicon.target_counts)
 
-    def run(forward: bool) -> Direction:
-        hidden, observed = (corpus.source, corpus.target) if forward else (corpus.target, corpus.source)
-        sizes = (n_source, n_target) if forward else (n_target, n_source)
-        task = _Task(hidden, observed, offsets, cells, n_cells, *sizes, forward)
+    def run(side: int) -> Direction:
+        both = (corpus.source, corpus.target)
+        task = _Task(
+            both[side],
+            both[1 - side],
+            candidates[side],
+            np.append((lexicon.forward, lexicon.reverse)[side], np.float32(0.0)),
+            (n_source, n_target)[side],
+            (n_target, n_source)[side],
+            side,
+            None if known is None else known[side],
+        )
         return _run_chains(task, schedule, priors, seed, on_sweep)
 
     if jobs == 1:
-        return run(True), run(False)
+        return run(0), run(1)
     with ThreadPoolExecutor(2) as pool:
-        forward, reverse = pool.map(run, (True, False))
+        forward, reverse = pool.map(run, (0, 1))
     return forward, reverse
 
 
@@ -234,12 +235,12 @@ def sample(
 class _Task:
     hidden: Sentences
     observed: Sentences
-    offsets: np.ndarray
-    cells: np.ndarray
-    n_cells: int
+    candidates: Candidates
+    table: np.ndarray
     n_hidden: int
     n_observed: int
-    forward: bool
+    side: int
+    known: Known | None
 
     @property
     def longest(self) -> int:
@@ -264,17 +265,17 @@ def _run_chains(
     observed = np.array(task.observed.ids)
     sums = _Sums(
         np.float32(SCALE // kept),
-        np.zeros(len(task.cells), dtype=np.uint16),
+        np.zeros(len(task.candidates), dtype=np.uint16),
         np.zeros(len(observed), dtype=np.uint16),
         np.zeros(2 * task.longest + 1),
     )
     for chain in range(schedule.chains):
-        state = np.random.SeedSequence([seed, chain, int(task.forward)]).generate_state(1, np.uint64)
+        state = np.random.SeedSequence([seed, chain, 1 - task.side]).generate_state(1, np.uint64)
         _run_chain(task, schedule, priors, state, sums, on_sweep)
     whole = 1.0 / (float(sums.unit) * kept)
-    expected = np.zeros(task.n_cells + 1)
+    expected = np.zeros(len(task.table))
     # 16 bits hold multiples of SCALE // kept
-    sampler_kernels.finish(task.cells, sums.posterior, SCALE * whole, expected)
+    sampler_kernels.finish(task.candidates.cells, sums.posterior, SCALE * whole, expected)
     null_links = np.bincount(observed, weights=sums.null_posterior, minlength=task.n_observed) * whole
     return Direction(
         sums.posterior,
@@ -294,23 +295,32 @@ def _run_chain(
 ) -> None:
     hidden, observed = np.array(task.hidden.ids), np.array(task.observed.ids)
     starts, observed_starts = task.hidden.offsets, task.observed.offsets
-    texts = (hidden, starts, observed, observed_starts, task.offsets, task.cells, task.forward)
-    links = np.empty(len(observed), dtype=np.int32)
-    values = np.full(task.n_cells + 1, priors.lexical, dtype=np.float32)
+    offsets, places, cells = task.candidates.offsets, task.candidates.places, task.candidates.cells
+    texts = (hidden, starts, observed, observed_starts, offsets, places, cells)
+    made = (starts, observed_starts, offsets, places)
+    links = np.empty(len(observed), dtype=np.int16)
+    values = np.full(len(task.table), priors.lexical, dtype=np.float32)
     totals = np.full(task.n_hidden, priors.lexical * task.n_observed, dtype=np.float32)
     null = np.full(task.n_observed + 1, priors.null_lexical, dtype=np.float32)
-    null[-1] = priors.null_lexical * task.n_observed
-    sampler_kernels.begin(*texts, links, values, totals, null, priors.null, state)
+    jump_prior = np.full(len(sums.jumps), priors.jump)
+    if task.known is not None:
+        values[:-1] += task.known.links
+        totals += task.known.totals
+        null[:-1] += task.known.null_links
+        if task.known.jumps is not None:
+            jump_prior += task.known.jumps_to(len(jump_prior) // 2)
+    null[-1] = null[:-1].sum(dtype=np.float64)
+    sampler_kernels.begin(*texts, links, values, totals, null, np.array(task.table), priors.null, state)
     fertility = np.zeros((task.n_hidden, MOST_FERTILE + 1), dtype=np.float32)
     odds = np.float32(priors.null / (1.0 - priors.null))
     for model, count in enumerate((schedule.lexical, schedule.jumps, schedule.fertility)):
         if model == 2:
-            sampler_kernels.count_fertility(hidden, starts, observed_starts, links, fertility)
+            sampler_kernels.count_fertility(hidden, *made, links, fertility)
             fertility += np.float32(priors.fertility) * FERTILITY_PRIOR
         for sweep in range(count):
             seen = np.zeros(len(sums.jumps), dtype=np.int64)
-            sampler_kernels.count_jumps(starts, observed_starts, links, seen)
-            weights = (seen + priors.jump) / (seen.sum() + priors.jump * len(seen))
+            sampler_kernels.count_jumps(*made, links, seen)
+            weights = (seen + jump_prior) / (seen.sum() + jump_prior.sum())
             keep = model == 2 and sweep >= count - schedule.kept
             if keep:
                 sums.jumps[:] += seen

@@ -1,10 +1,12 @@
 """Compiled parts of :mod:`align.sampler`: one chain in one direction, over a whole corpus.
 
-``hidden`` and ``observed`` are the word ids of both sides, ``edges[i]`` is the first edge of pair i, and
-``cells`` has the cell of each edge, the last one where its words have none. The state of a chain is
-``links`` (which hidden word of the sentence made each observed one, -1 for NULL) and its counts with their
+``hidden`` and ``observed`` are the word ids of both sides. ``offsets``, ``places`` and ``cells`` are the
+candidates of the observed words (:class:`align.candidates.Candidates`). The state of a chain is ``links``
+(which of its candidates made each observed word, counted from 0, -1 for NULL) and its counts with their
 priors: ``values`` a cell, ``totals`` a hidden word, ``null`` an observed word (its sum comes last) and
 ``fertility`` a hidden word and number of words made. ``state`` is that of the random numbers.
+
+Places are unsigned, as signed indices would be checked for being negative at every step.
 """
 
 from __future__ import annotations
@@ -25,45 +27,63 @@ def _uniform(state):  # type: ignore[no-untyped-def]
     return np.float32((x * np.uint64(2685821657736338717)) >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
 
 
-@kernel
+@kernel(error_model="numpy")
 def begin(  # type: ignore[no-untyped-def]
-    hidden, hidden_starts, observed, observed_starts, edges, cells, forward,
-    links, values, totals, null, null_probability, state,
+    hidden, hidden_starts, observed, observed_starts, offsets, places, cells,
+    links, values, totals, null, table, null_probability, state,
 ):  # fmt: skip
-    """Draw the first links of a chain at random, and count them."""
+    """Draw the first links of a chain by ``table``, of probabilities of cells, and count them.
+
+    Where it has none but zeros all candidates are as likely.
+    """
     none = len(values) - 1
-    for pair in range(len(edges) - 1):
-        first, n = hidden_starts[pair], hidden_starts[pair + 1] - hidden_starts[pair]
-        start, m = observed_starts[pair], observed_starts[pair + 1] - observed_starts[pair]
-        for k in range(m):
-            if n == 0 or _uniform(state) < null_probability:
-                links[start + k] = -1
-                null[observed[start + k]] += np.float32(1.0)
-                null[-1] += np.float32(1.0)
+    one = np.float32(1.0)
+    for pair in range(len(hidden_starts) - 1):
+        first = hidden_starts[pair]
+        for k in range(observed_starts[pair], observed_starts[pair + 1]):
+            low, high = offsets[k], offsets[k + 1]
+            total = np.float32(0.0)
+            for c in range(low, high):
+                total += table[cells[c]]
+            if low == high or _uniform(state) < null_probability:
+                links[k] = -1
+                null[observed[k]] += one
+                null[-1] += one
                 continue
-            j = min(np.int64(_uniform(state) * n), n - 1)
-            links[start + k] = j
-            cell = cells[edges[pair] + (j * m + k if forward else k * n + j)]
-            if cell != none:
-                values[cell] += np.float32(1.0)
-            totals[hidden[first + j]] += np.float32(1.0)
+            c = low
+            if total > 0:
+                rest = _uniform(state) * total - table[cells[c]]
+                while rest >= 0 and c < high - 1:
+                    c += 1
+                    rest -= table[cells[c]]
+            else:
+                c += min(np.int64(_uniform(state) * (high - low)), high - low - 1)
+            links[k] = c - low
+            if cells[c] != none:
+                values[cells[c]] += one
+            totals[hidden[first + places[c]]] += one
 
 
 @kernel
-def count_jumps(hidden_starts, observed_starts, links, seen):  # type: ignore[no-untyped-def]
+def count_jumps(  # type: ignore[no-untyped-def]
+    hidden_starts, observed_starts, offsets, places, links, seen
+):
     """Count the jumps between linked words, the end of the sentence included."""
     centre = len(seen) // 2
     for pair in range(len(hidden_starts) - 1):
-        previous = -1
+        previous = np.int64(-1)
         for k in range(observed_starts[pair], observed_starts[pair + 1]):
             if links[k] >= 0:
-                seen[centre + links[k] - previous] += 1
-                previous = links[k]
+                place = np.int64(places[offsets[k] + links[k]])
+                seen[centre + place - previous] += 1
+                previous = place
         seen[centre + hidden_starts[pair + 1] - hidden_starts[pair] - previous] += 1
 
 
 @kernel
-def count_fertility(hidden, hidden_starts, observed_starts, links, fertility):  # type: ignore[no-untyped-def]
+def count_fertility(  # type: ignore[no-untyped-def]
+    hidden, hidden_starts, observed_starts, offsets, places, links, fertility
+):
     """Count how many words each hidden word made."""
     most = fertility.shape[1] - 1
     longest = 1
@@ -75,7 +95,7 @@ def count_fertility(hidden, hidden_starts, observed_starts, links, fertility):  
         made[:n] = 0
         for k in range(observed_starts[pair], observed_starts[pair + 1]):
             if links[k] >= 0:
-                made[links[k]] += 1
+                made[places[offsets[k] + links[k]]] += 1
         for j in range(n):
             fertility[hidden[first + j], min(made[j], most)] += np.float32(1.0)
 
@@ -99,108 +119,100 @@ def _ratio(fertility, word, made):  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def sweep(  # type: ignore[no-untyped-def]
-    hidden, hidden_starts, observed, observed_starts, edges, cells, forward,
+    hidden, hidden_starts, observed, observed_starts, offsets, places, cells,
     links, values, totals, null, jumps, fertility, model, null_odds, unit, posterior, null_posterior, state,
 ):  # fmt: skip
     """Draw every link of the corpus anew, once; where ``unit`` > 0, add up the probabilities."""
-    none = len(values) - 1
-    centre = len(jumps) // 2
+    none, centre = len(values) - 1, len(jumps) // 2
     longest = centre + 1
-    sums, inverse = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
-    more = np.empty(longest, dtype=np.float32)
+    backward = jumps[::-1].copy()
+    sums, rate = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
+    more = np.ones(longest, dtype=np.float32)
     made = np.empty(longest, dtype=np.int64)
     one, half = np.float32(1.0), np.float32(0.5)
-    for pair in range(len(edges) - 1):
+    for pair in range(len(hidden_starts) - 1):
         first, n = hidden_starts[pair], hidden_starts[pair + 1] - hidden_starts[pair]
-        start, m = observed_starts[pair], observed_starts[pair + 1] - observed_starts[pair]
-        if n == 0:
-            continue
+        start, end = observed_starts[pair], observed_starts[pair + 1]
+        made[:n] = 0
+        for k in range(start, end):
+            if links[k] >= 0:
+                made[places[offsets[k] + links[k]]] += 1
         for j in range(n):
-            made[j] = 0
-            inverse[j] = one / totals[hidden[first + j]]
-            more[j] = one
-        for k in range(m):
-            if links[start + k] >= 0:
-                made[links[start + k]] += 1
-        if model == 2:
-            for j in range(n):
+            if model == 2:
                 more[j] = _ratio(fertility, hidden[first + j], made[j])
-        across, along = (m, 1) if forward else (1, n)
-        previous, following, sought = -1, -1, 0
-        for k in range(m):
-            word, old = observed[start + k], links[start + k]
+            rate[j] = more[j] / totals[hidden[first + j]]
+        previous, following, sought = np.int64(-1), np.int64(-1), start
+        for k in range(start, end):
             if sought <= k:
                 sought, following = k + 1, n
-                while sought < m:
-                    if links[start + sought] >= 0:
-                        following = links[start + sought]
+                while sought < end:
+                    if links[sought] >= 0:
+                        following = np.int64(places[offsets[sought] + links[sought]])
                         break
                     sought += 1
-            edge = edges[pair] + k * along
-            if old >= 0:
-                cell, maker = cells[edge + old * across], hidden[first + old]
+            word, low, count = observed[k], offsets[k], offsets[k + 1] - offsets[k]
+            if links[k] >= 0:
+                cell, old = cells[low + links[k]], places[low + links[k]]
+                maker = hidden[first + old]
                 if cell != none:
                     values[cell] -= one
                 totals[maker] -= one
-                inverse[old] = one / totals[maker]
                 if model == 2:
                     more[old] = _change(fertility, maker, made[old], -1)
                 made[old] -= 1
+                rate[old] = more[old] / totals[maker]
             else:
                 null[word] -= one
                 null[-1] -= one
+            here, cells_here = places[low : low + count], cells[low : low + count]
             total = np.float32(0.0)
-            before, after = centre - previous, centre + following
             if model == 0:
-                for j in range(n):
-                    total += values[cells[edge + j * across]] * inverse[j]
-                    sums[j] = total
+                for c in range(np.uint64(count)):
+                    total += values[np.uint32(cells_here[c])] * rate[here[c]]
+                    sums[c] = total
             else:
-                for j in range(n):
-                    weight = values[cells[edge + j * across]] * inverse[j] * more[j]
-                    total += weight * jumps[before + j] * jumps[after - j]
-                    sums[j] = total
+                ahead, back = jumps[centre - previous :], backward[centre - following :]
+                for c in range(np.uint64(count)):
+                    j = here[c]
+                    total += values[np.uint32(cells_here[c])] * rate[j] * ahead[j] * back[j]
+                    sums[c] = total
             empty = null_odds * null[word] / null[-1]
             if model > 0:
-                empty *= jumps[after - previous]
+                empty *= jumps[centre + following - previous]
             whole = total + empty
             if unit > 0:
                 scale, last = unit / whole, np.float32(0.0)
-                for j in range(n):
-                    posterior[edge + j * across] += np.uint16((sums[j] - last) * scale + half)
-                    last = sums[j]
-                null_posterior[start + k] += np.uint16(empty * scale + half)
+                found = posterior[low : low + count]
+                for c in range(np.uint64(count)):
+                    found[c] += np.uint16((sums[c] - last) * scale + half)
+                    last = sums[c]
+                null_posterior[k] += np.uint16(empty * scale + half)
             drawn = _uniform(state) * whole
-            new = -1
             if drawn < total:
-                low, high = 0, n - 1
-                while low < high:
-                    middle = (low + high) >> 1
-                    if drawn < sums[middle]:
-                        high = middle
-                    else:
-                        low = middle + 1
-                new = low
-            links[start + k] = new
-            if new >= 0:
-                cell, maker = cells[edge + new * across], hidden[first + new]
+                new = 0
+                while sums[new] <= drawn:
+                    new += 1
+                links[k] = new
+                cell, place = cells[low + new], places[low + new]
+                maker = hidden[first + place]
                 if cell != none:
                     values[cell] += one
                 totals[maker] += one
-                inverse[new] = one / totals[maker]
                 if model == 2:
-                    more[new] = _change(fertility, maker, made[new], 1)
-                made[new] += 1
-                previous = new
+                    more[place] = _change(fertility, maker, made[place], 1)
+                made[place] += 1
+                rate[place] = more[place] / totals[maker]
+                previous = np.int64(place)
             else:
+                links[k] = -1
                 null[word] += one
                 null[-1] += one
 
 
 @kernel
 def finish(cells, posterior, stretch, expected):  # type: ignore[no-untyped-def]
-    """Add up the probabilities of each cell; stretch those of the edges to the full scale."""
-    for edge in range(len(cells)):
-        value = posterior[edge]
-        expected[cells[edge]] += value
-        posterior[edge] = np.uint16(min(value * stretch + 0.5, 65535.0))
+    """Add up the probabilities of each cell; stretch those of the candidates to the full scale."""
+    for c in range(len(cells)):
+        value = posterior[c]
+        expected[cells[c]] += value
+        posterior[c] = np.uint16(min(value * stretch + 0.5, 65535.0))

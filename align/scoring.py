@@ -42,7 +42,14 @@ def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
         Features; they may lie on disk (memory-mapped).
     weights : ndarray of float64, shape (d,)
         Weights.
+
+    Raises
+    ------
+    ValueError
+        If there is not one weight a feature.
     """
+    if weights.shape != features.shape[1:]:
+        raise ValueError(f"scoring: weights {weights.shape} of features {features.shape}; give one a column")
     view = np.ascontiguousarray(features, dtype=np.float32).view()
     view.flags.writeable = False
     scores = np.empty(len(features))

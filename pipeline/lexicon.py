@@ -7,20 +7,25 @@ and what :mod:`pipeline.sampling` adds.
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass
+from functools import reduce
 from pathlib import Path
 
 import numpy as np
 
-from align import cooccurrence
+from align import cooccurrence, known
 from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
 from align.errors import InputError, WorkError
+from align.features.words import WordTable
 from align.lexicon import Lexicon, estimate
+from align.posteriors import Links
+from align.sampler import Known
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
 from pipeline.preprocess_gold import SAME
-from pipeline.sampling import MOST_CHAINS, sample_links, texts
+from pipeline.sampling import LINKS, MOST_CHAINS, sample_links, texts
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
 
@@ -40,6 +45,7 @@ def run(
     prior: str | None = None,
     prior_weight: float = 0.05,
     chains: int = -1,
+    spelling: float = 2.0,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
@@ -61,7 +67,9 @@ def run(
         What an occurrence in the text of the prior counts against one in this corpus, > 0.
     chains : int
         Chains that sample who translates whom in the pairs counted: -1 the fewer the more pairs there are
-        (4 for 20,000), 0 no sampling, which is faster and less accurate.
+        (8 for 20,000), 0 no sampling, which is faster and less accurate.
+    spelling : float
+        Links that words spelt alike have before sampling, >= 0; 0 says nothing of spelling.
 
     Raises
     ------
@@ -70,12 +78,12 @@ def run(
     WorkError
         If not even one pair fits the memory.
     """
-    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains)
+    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling)
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
-    known = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
+    old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
-    known_cells = known.cells if known else 0
+    known_cells = old.lexicon.cells if old else 0
     together, used, all_pairs = _index(context, pairs, sizes, known_cells)
     count = int(used.sum())
     memory = together.memory(known_cells)
@@ -96,7 +104,7 @@ def run(
         iterations=iterations,
         smoothing=smoothing,
         min_probability=min_probability,
-        prior=known,
+        prior=None if old is None else old.renumbered(*sizes),
         prior_weight=prior_weight,
         on_iteration=on_iteration,
     )
@@ -114,7 +122,8 @@ def run(
     context.say(f"{lexicon.cells} word pairs kept")
     del together
     if chains:
-        sample_links(context, lexicon, used, chains=chains)
+        links = _known(lexicon, vocabularies, old, prior_weight, spelling)
+        sample_links(context, lexicon, used, chains=chains, known=links)
 
 
 def local_files(config: Config) -> list[Path]:
@@ -134,12 +143,18 @@ def local_files(config: Config) -> list[Path]:
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight", "chains")
+    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight", "chains", "spelling")
     _check(*(config.option(f"lexicon.{name}") for name in names))
 
 
 def _check(
-    pairs: int, iterations: int, smoothing: float, min_probability: float, weight: float, chains: int
+    pairs: int,
+    iterations: int,
+    smoothing: float,
+    min_probability: float,
+    weight: float,
+    chains: int,
+    spelling: float,
 ) -> None:
     for fits, name, value, range_told in (
         (pairs >= 0, "pairs", pairs, "0 (all) or more"),
@@ -147,6 +162,7 @@ def _check(
         (0 <= smoothing < np.inf, "smoothing", smoothing, "0 or more"),
         (0 <= min_probability <= 1, "min_probability", min_probability, "0 to 1"),
         (0 < weight < np.inf, "prior_weight", weight, "more than 0"),
+        (0 <= spelling < np.inf, "spelling", spelling, "0 or more"),
         (-1 <= chains <= MOST_CHAINS, "chains", chains, f"-1 (chosen) to {MOST_CHAINS}"),
     ):
         if not fits:
@@ -196,8 +212,33 @@ def _prior_folder(config: Config, prior: str) -> Path:
     return beside if (beside / "model.json").is_file() else find_model(prior)
 
 
-def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) -> Lexicon:
-    """Return the tables of a model over the vocabularies of this corpus."""
+@dataclass(frozen=True)
+class _Prior:
+    """The tables of a model, and the ids in this corpus of its words (-1 for none)."""
+
+    lexicon: Lexicon
+    links: Links | None
+    ids: tuple[np.ndarray, np.ndarray]
+
+    def renumbered(self, n_source: int, n_target: int) -> Lexicon:
+        return self.lexicon.renumbered(*self.ids, n_source, n_target)
+
+
+def _known(
+    lexicon: Lexicon, vocabularies: list[Vocabulary], prior: _Prior | None, weight: float, spelling: float
+) -> tuple[Known, Known] | None:
+    """Return what the sampler begins with: links of the prior, and of words spelt alike."""
+    found = []
+    if prior is not None and prior.links is not None:
+        found.append(known.from_links(prior.links, prior.lexicon, lexicon, *prior.ids, weight=weight))
+    if spelling > 0:
+        tables = (WordTable.of(vocabulary.words) for vocabulary in vocabularies)
+        found.append(known.from_spelling(lexicon, *tables, weight=spelling))
+    return reduce(known.together, found) if found else None
+
+
+def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) -> _Prior:
+    """Return the tables of a model."""
     ours, theirs = _languages(preprocess / "text.json"), _languages(folder / "model.json", "text")
     if ours != theirs:
         raise InputError(
@@ -219,7 +260,8 @@ def _load_prior(folder: Path, preprocess: Path, vocabularies: list[Vocabulary]) 
             f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
             f"{len(ids[0])} and {len(ids[1])}; get the model again"
         )
-    return lexicon.renumbered(ids[0], ids[1], len(vocabularies[0]), len(vocabularies[1]))
+    links = folder / "lexicon" / LINKS
+    return _Prior(lexicon, Links.load(links, lexicon) if links.is_dir() else None, (ids[0], ids[1]))
 
 
 def _languages(path: Path, *keys: str) -> tuple[str, str]:

@@ -12,12 +12,13 @@ from threading import Lock
 
 import numpy as np
 
-from align import sampler
+from align import candidates, sampler
 from align.arrays import load_array
 from align.corpus import Corpus
 from align.features.edges import edge_offsets
 from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
+from align.sampler import Known
 from pipeline.preprocess_gold import SAME
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
@@ -25,8 +26,10 @@ from pipeline.usage import show_size
 LINKS, POSTERIORS = "links", "posteriors"
 MOST_CHAINS = 100
 
-# Bytes an edge: its cell, and its probability in both directions.
-_BYTES_PER_EDGE = 4 + 2 + 2
+# Bytes a candidate: its place, its cell, its probability, and what of it is kept.
+_BYTES_PER_CANDIDATE = 2 + 4 + 2 + 4
+# Pairs that tell how many candidates there are, and how much of that is kept free.
+_TRIED, _SPARE = 1000, 1.1
 # Bytes a cell: the lexicon, then counts, sums and results of both directions.
 _BYTES_PER_CELL = 16 + 2 * (4 + 8 + 4)
 # Bytes a token: ids, parents, links, probabilities of NULL and a copy of the text.
@@ -42,7 +45,14 @@ def texts(context: StageContext) -> list[Corpus]:
     return parts
 
 
-def sample_links(context: StageContext, lexicon: Lexicon, used: np.ndarray, *, chains: int) -> None:
+def sample_links(
+    context: StageContext,
+    lexicon: Lexicon,
+    used: np.ndarray,
+    *,
+    chains: int,
+    known: tuple[Known, Known] | None = None,
+) -> None:
     """Sample the pairs that the statistics are of, as many as fit the memory.
 
     Parameters
@@ -55,6 +65,8 @@ def sample_links(context: StageContext, lexicon: Lexicon, used: np.ndarray, *, c
         Which pairs of :func:`texts` they are of.
     chains : int
         As the stage's option, not 0.
+    known : tuple of Known, optional
+        What is known of the links beforehand.
     """
     whole = Corpus.join(texts(context))
     chosen = _fitting(context, whole, lexicon, used)
@@ -65,8 +77,8 @@ def sample_links(context: StageContext, lexicon: Lexicon, used: np.ndarray, *, c
     schedule = sampler.schedule_for(len(corpus))
     if chains > 0:
         schedule = replace(schedule, chains=chains)
-    cells = sampler.cells_of_edges(corpus, lexicon.offsets, lexicon.targets, jobs=context.jobs)
-    context.say(f"sampling {len(corpus)} pairs, {len(cells)} possible links, {schedule.chains} chains")
+    both = candidates.find(corpus, lexicon, jobs=context.jobs)
+    context.say(f"sampling {len(corpus)} pairs, {len(both[0])} likely links, {schedule.chains} chains")
     sweeps = 2 * schedule.chains * (schedule.lexical + schedule.jumps + schedule.fertility)
     progress = iter(context.progress(range(sweeps), total=sweeps, unit="sweeps"))
     lock = Lock()
@@ -77,18 +89,17 @@ def sample_links(context: StageContext, lexicon: Lexicon, used: np.ndarray, *, c
 
     forward, reverse = sampler.sample(
         corpus,
-        cells,
-        lexicon.cells,
-        len(lexicon.source_counts),
-        len(lexicon.target_counts),
+        both,
+        lexicon,
         schedule=schedule,
+        known=known,
         seed=context.seed,
         jobs=context.jobs,
         on_sweep=on_sweep,
     )
     next(progress, None)
-    Links.of(lexicon, forward, reverse).save(context.folder / LINKS)
-    found = Posteriors.of(sampler.shapes_of(corpus), forward.posterior, reverse.posterior)
+    Links.of(lexicon, forward, reverse, known).save(context.folder / LINKS)
+    found = Posteriors.of_candidates(corpus, both, forward.posterior, reverse.posterior)
     _save(context, found.placed(chosen, len(used)))
     for key, value in (("pairs_sampled", len(corpus)), ("chains", schedule.chains)):
         context.note(key, value)
@@ -101,7 +112,11 @@ def _fitting(context: StageContext, corpus: Corpus, lexicon: Lexicon, used: np.n
     shuffled = np.random.default_rng(context.seed).permutation(wanted[wanted < size])
     order = np.concatenate([wanted[wanted >= size], shuffled])
     shapes = sampler.shapes_of(corpus)[order]
-    needed = _BYTES_PER_EDGE * edge_offsets(shapes)[1:] + _BYTES_PER_TOKEN * np.cumsum(shapes.sum(axis=1))
+    tried = corpus.take(np.sort(order[:_TRIED]))
+    found = sum(map(len, candidates.find(tried, lexicon)))
+    an_edge = found / max(1, int(edge_offsets(sampler.shapes_of(tried))[-1]))
+    needed = _SPARE * _BYTES_PER_CANDIDATE * an_edge * edge_offsets(shapes)[1:]
+    needed += _BYTES_PER_TOKEN * np.cumsum(shapes.sum(axis=1))
     needed += _BYTES_PER_CELL * lexicon.cells
     count = int(np.searchsorted(needed, context.memory, side="right"))
     if count < len(order):

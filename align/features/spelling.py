@@ -182,7 +182,7 @@ def _compare(  # type: ignore[no-untyped-def]
                         shortest, prefix = min(len(letters), len(other)), 0
                         while prefix < shortest and letters[prefix] == other[prefix]:
                             prefix += 1
-                        common = _common(masks, len(letters), other) if kind == WORD else 0
+                        common = common_letters(masks, len(letters), other) if kind == WORD else 0
                         found = common | (prefix << _SIX)
                         if _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
                             found |= _SAME | (_SAME_NAME if name else 0)
@@ -204,7 +204,7 @@ def _equal(text, other):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _common(masks, length, other):  # type: ignore[no-untyped-def]
+def common_letters(masks, length, other):  # type: ignore[no-untyped-def]
     """Return the longest common subsequence of a word and of another one of ``length`` letters.
 
     ``masks`` has the places of each letter in the other word as bits.

@@ -76,3 +76,13 @@ def test_words_need_features():
     bare = Edges(edges.shapes, edges.offsets, edges.features, edges.names)
     with pytest.raises(ValueError, match="no features of words"):
         decode(score(bare, WEIGHTS), most=2)
+
+
+def test_weights_of_edges_alone_go_with_features_of_words():
+    edges = block(0)
+    scored = score(edges, WEIGHTS[:5])
+    assert scored.costs is None
+    bare = Edges(edges.shapes, edges.offsets, edges.features, edges.names)
+    assert np.array_equal(decode(scored).linked, decode(score(bare, WEIGHTS[:5])).linked)
+    with pytest.raises(ValueError, match="give one a column"):
+        score(edges, WEIGHTS[:4])

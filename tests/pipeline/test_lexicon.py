@@ -220,6 +220,7 @@ def test_no_text_at_all_is_refused(context, preprocess):
         ("smoothing", -0.1),
         ("min_probability", 1.5),
         ("prior_weight", 0.0),
+        ("spelling", -0.5),
         ("chains", -2),
         ("chains", 101),
     ],
