@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from align.blocklinks import BlockLinks
-from align.calibration import confidence
+from align.calibration import confidence, rare_words
 from align.corpus import Corpus
 from align.decoding import Decoded, decode, score
 from align.features import compute_parts, pair_shapes, score_parts
@@ -131,12 +131,19 @@ class Aligner:
         ):
             scored = score(edges, self.model.weights)
             scores, linked, charges = self._decode(scored, bias)
-            _, sources, targets = _surface(block.corpus.block(start, stop), scored, linked)
-            found = (linked.tolist(), charges.tolist(), sources.tolist(), targets.tolist())
-            for edge, charge, *cell in zip(*found, strict=True):
-                link = (cell[0], cell[1])
+            _, sources, targets, rare = self._surface(block.corpus.block(start, stop), scored, linked)
+            trusted = confidence(scores[linked], self.model.calibration, rare)
+            found = (linked.tolist(), charges.tolist(), sources.tolist(), targets.tolist(), trusted.tolist())
+            for edge, charge, source_token, target_token, trust in zip(*found, strict=True):
+                link = (source_token, target_token)
                 if link not in links or scores[edge] > links[link]["score"]:
-                    links[link] = self._reasons(link, float(scores[edge]), charge, edges.features[edge])
+                    links[link] = {
+                        "source": source_token,
+                        "target": target_token,
+                        "score": float(scores[edge]),
+                        "confidence": trust,
+                        "contributions": self._reasons(charge, edges.features[edge]),
+                    }
         return {
             "source": tokens[0].surface,
             "target": tokens[1].surface,
@@ -192,7 +199,7 @@ class Aligner:
         BlockLinks
             Links between surface tokens (``parents``).
         """
-        chosen, scores = [_NO_LINKS], [np.zeros(0)]
+        chosen, scores, rare = [_NO_LINKS], [np.zeros(0)], [np.zeros(0, dtype=bool)]
         for start, stop, part in score_parts(
             corpus,
             self.model.resources,
@@ -204,9 +211,10 @@ class Aligner:
             extra_groups=self.model.extra_groups,
         ):
             scored, linked, _ = self._decode(part, bias)
-            pairs, sources, targets = _surface(corpus.block(start, stop), part, linked)
+            pairs, sources, targets, of_rare = self._surface(corpus.block(start, stop), part, linked)
             chosen.append(np.stack([pairs + start, sources, targets]))
             scores.append(scored[linked])
+            rare.append(of_rare)
         pairs, sources, targets = np.concatenate(chosen, axis=1)
         score = np.concatenate(scores)
         return BlockLinks.build(
@@ -214,7 +222,7 @@ class Aligner:
             sources,
             targets,
             score,
-            confidence(score, self.model.calibration),
+            confidence(score, self.model.calibration, np.concatenate(rare)),
             pair_shapes(corpus).sum(axis=1, dtype=np.int64),
         )
 
@@ -226,9 +234,8 @@ class Aligner:
     def _decode(self, scores: Scores, bias: float) -> Decoded:
         return decode(scores, most=self.model.fertility, bias=bias)
 
-    def _reasons(
-        self, link: tuple[int, int], score: float, charge: float, values: np.ndarray
-    ) -> dict[str, Any]:
+    def _reasons(self, charge: float, values: np.ndarray) -> dict[str, float]:
+        """Return the share of each feature that is not 0 in a score, and what the words are charged."""
         own = len(values)
         shares = self.model.weights[:own] * values.astype(np.float64)
         contributions = {
@@ -236,21 +243,14 @@ class Aligner:
         }
         if charge:
             contributions["fertility"] = -charge
-        return {
-            "source": link[0],
-            "target": link[1],
-            "score": score,
-            "confidence": float(confidence(np.array(score), self.model.calibration)),
-            "contributions": contributions,
-        }
+        return contributions
 
-
-def _surface(corpus: Corpus, edges: Scores, linked: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return pair, source and target surface token of each linked edge."""
-    pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
-    j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
-    return (
-        pairs,
-        corpus.source.parents[corpus.source.offsets[pairs] + j],
-        corpus.target.parents[corpus.target.offsets[pairs] + k],
-    )
+    def _surface(
+        self, corpus: Corpus, edges: Scores, linked: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Return pair, source and target surface token of each linked edge, and whether a word is rare."""
+        pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
+        j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
+        j, k = corpus.source.offsets[pairs] + j, corpus.target.offsets[pairs] + k
+        source_rare, target_rare = rare_words(corpus, self._vocabularies)
+        return pairs, corpus.source.parents[j], corpus.target.parents[k], source_rare[j] | target_rare[k]

@@ -29,6 +29,7 @@ import numpy as np
 
 from align import __version__
 from align.arrays import save_array
+from align.calibration import Calibration
 from align.errors import InputError
 from align.features import Resources, extra_names, feature_names
 from align.lexicon import Lexicon
@@ -63,8 +64,8 @@ class Model:
         Bitext statistics, vectors, vocabularies.
     text : mapping
         ``{"source": settings, "target": settings}`` of the text processors.
-    calibration : (float, float)
-        (a, b): the confidence of a link with score x is 1 / (1 + exp(-(a x + b))); a > 0.
+    calibration : Calibration
+        What leads from the score of a link to its confidence.
     options : mapping
         Options of the training, JSON values.
     provenance : mapping
@@ -81,7 +82,7 @@ class Model:
     groups: tuple[str, ...]
     resources: Resources
     text: Mapping[str, Mapping[str, Any]]
-    calibration: tuple[float, float]
+    calibration: Calibration
     options: Mapping[str, Any]
     provenance: Mapping[str, Any]
     fertility: int = 1
@@ -104,9 +105,9 @@ class Model:
         for name, weight in zip(expected[len(of_edges) :], self.weights[len(of_edges) :], strict=True):
             if weight < 0:
                 raise ValueError(f"the weight of {name} is {weight:g}, below 0")
-        a, b = self.calibration
-        if not (math.isfinite(a) and math.isfinite(b) and a > 0):
-            raise ValueError(f"calibration {self.calibration} is not (a > 0, b), both finite")
+        a, _, c = Calibration(*self.calibration)
+        if not (all(map(math.isfinite, self.calibration)) and a > 0 and c <= 0):
+            raise ValueError(f"calibration {tuple(self.calibration)} is not (a > 0, b, c <= 0), all finite")
 
     @property
     def languages(self) -> tuple[str, str]:
@@ -229,7 +230,7 @@ class Model:
                 groups=tuple(described["groups"]),
                 resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links),
                 text=described["text"],
-                calibration=(float(described["calibration"][0]), float(described["calibration"][1])),
+                calibration=Calibration(*map(float, described["calibration"])),
                 options=described["options"],
                 provenance=described["provenance"],
                 fertility=described.get("fertility", 1),

@@ -133,7 +133,10 @@ _FORMS = {
     "text": _is_text,
     "groups": _are_groups,
     "sizes": _are_sizes,
-    "calibration": lambda value: isinstance(value, list) and len(value) == 2 and all(map(_number, value)),
+    # Two numbers: nothing is said of rare words.
+    "calibration": lambda value: (
+        isinstance(value, list) and 2 <= len(value) <= 3 and all(map(_number, value))
+    ),
     "options": lambda value: isinstance(value, dict),
     "provenance": lambda value: isinstance(value, dict),
 }

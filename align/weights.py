@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from align import __version__
+from align.calibration import Calibration
 from align.errors import InputError
 from align.features import Resources, extra_names, feature_names
 from align.model_reading import FORMAT, read_description, read_weights, read_weights_description
@@ -42,8 +43,8 @@ class Weights:
         Weight of each.
     groups : tuple of str
         Feature groups (:data:`align.features.GROUPS`).
-    calibration : (float, float)
-        (a, b) of :mod:`align.calibration`.
+    calibration : Calibration
+        What leads from the score of a link to its confidence.
     options : mapping
         Options of the training, JSON values.
     provenance : mapping
@@ -57,7 +58,7 @@ class Weights:
     names: tuple[str, ...]
     weights: np.ndarray
     groups: tuple[str, ...]
-    calibration: tuple[float, float]
+    calibration: Calibration
     options: Mapping[str, Any]
     provenance: Mapping[str, Any]
     fertility: int = 1
@@ -92,12 +93,11 @@ class Weights:
         bare = (folder / DESCRIPTION).is_file()
         described = read_weights_description(folder / DESCRIPTION) if bare else read_description(folder)
         names, weights = read_weights(folder / TABLE)
-        a, b = described["calibration"]
         return cls(
             names,
             weights,
             tuple(described["groups"]),
-            (float(a), float(b)),
+            Calibration(*map(float, described["calibration"])),
             described["options"],
             described["provenance"],
             described.get("fertility", 1),

@@ -16,6 +16,7 @@ import numpy as np
 
 from align.errors import InputError
 from align.features import DEFAULT_GROUPS
+from align.heldout import folds
 from align.links import read_file
 from align.metrics import bootstrap, paired_bootstrap, score, statistics
 from benchmarks import hansards
@@ -23,7 +24,7 @@ from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import difference_of, facts, facts_text, markdown, percent, publish, read_lines
 from benchmarks.gold import links_file
 from benchmarks.hansards import TRAIN
-from benchmarks.models import Training, folds, links_with
+from benchmarks.models import Training, links_with
 from benchmarks.runs import Kernels, Pipeline
 from pipeline import train
 
@@ -124,12 +125,9 @@ def on_test_pairs(pipeline: Pipeline, links: Path) -> np.ndarray:
 def cross_validation(pipeline: Pipeline, links: Path) -> np.ndarray:
     """Return the counts, (N, 5), of the training pairs, each by a model that other folds trained."""
     preprocess, lexicon, model = (pipeline.folder(name) for name in ("preprocess", "lexicon", "train"))
-    training = Training.load(pipeline.folder("featurize"), pipeline.folder("label"), model)
+    training = Training.load(preprocess, pipeline.folder("featurize"), pipeline.folder("label"), model)
     known = read_file(links, base=0)
-    texts = list(
-        zip(*(read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")), strict=True)
-    )
-    parts = folds([texts[pair] for pair in training.pairs], FOLDS, seed=0)
+    parts = folds(training.texts, FOLDS, seed=0)
     counts = np.zeros((len(training.pairs), 5), dtype=np.int64)
     for fold in parts:
         others = np.setdiff1d(np.arange(len(training.pairs)), fold)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,19 @@ import numpy as np
 
 from align.aligner import Aligner
 from align.arrays import load_array
+from align.calibrating import calibrate
+from align.calibration import Calibration, rare_words
 from align.corpus import Corpus
 from align.features import Edges
+from align.heldout import Learner
 from align.labels import Labels
 from align.links import Link
 from align.posteriors import load_if_there
-from align.problem import MatchingProblem
 from align.shipped import find_weights
-from align.solvers import SOLVERS
+from align.vocabulary import Vocabulary
 from align.weights import Weights
+from benchmarks.figures import read_lines
+from pipeline.featurize import labelled_pairs
 from pipeline.train_model import NO_WEIGHTS
 
 
@@ -43,6 +46,10 @@ class Training:
         The feature groups.
     extra_groups : tuple of str
         Those of words; none where a word has one link.
+    texts : tuple of (str, str)
+        Both sides of each pair.
+    rare : (ndarray of bool, ndarray of bool)
+        Which words are rare in the text their statistics are of (:func:`align.calibration.rare_words`).
     """
 
     edges: Edges
@@ -50,20 +57,27 @@ class Training:
     pairs: np.ndarray
     options: dict[str, Any]
     groups: tuple[str, ...]
-    extra_groups: tuple[str, ...] = ()
+    extra_groups: tuple[str, ...]
+    texts: tuple[tuple[str, str], ...]
+    rare: tuple[np.ndarray, np.ndarray]
 
     @classmethod
-    def load(cls, featurize: Path, label: Path, train: Path) -> Training:
+    def load(cls, preprocess: Path, featurize: Path, label: Path, train: Path) -> Training:
         """Read the stages' folders; only gold pairs were labelled."""
         options = json.loads((train / "training.json").read_text(encoding="utf-8"))
         described = json.loads((train / "model.json").read_text(encoding="utf-8"))
+        pairs = load_array(label / "pairs.npy")
+        sides = [read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")]
+        source, target = (Vocabulary.load(train / f"{side}.vocabulary.tsv") for side in ("source", "target"))
         return cls(
             Edges.load(featurize / "edges"),
             Labels.load(label),
-            load_array(label / "pairs.npy"),
+            pairs,
             options,
             tuple(described["groups"]),
             tuple(described.get("extra_groups", ())),
+            tuple((sides[0][pair], sides[1][pair]) for pair in pairs.tolist()),
+            rare_words(labelled_pairs(preprocess, label), (source, target)),
         )
 
     @classmethod
@@ -82,6 +96,11 @@ class Training:
             parts[0].options,
             parts[0].groups,
             parts[0].extra_groups,
+            tuple(text for part in parts for text in part.texts),
+            (
+                np.concatenate([part.rare[0] for part in parts]),
+                np.concatenate([part.rare[1] for part in parts]),
+            ),
         )
 
     def weights(self, chosen: np.ndarray | None = None) -> np.ndarray:
@@ -91,17 +110,8 @@ class Training:
         -------
         ndarray of float64, shape (d,)
         """
-        linked = self.labels.counts() > 0
-        usable = np.flatnonzero(linked) if chosen is None else chosen[linked[chosen]]
-        problem = MatchingProblem(
-            self.edges,
-            self.labels,
-            pairs=usable,
-            most=self.options.get("fertility", 1),
-            **self._those_of(MatchingProblem, without=("pairs",)),
-        )
-        run = SOLVERS[self.options["solver"]].run
-        return run(problem, origin=self._origin(problem.d), **self._those_of(run)).weights
+        usable = self.usable()
+        return self.learner().weights(usable if chosen is None else chosen[np.isin(chosen, usable)])
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -109,19 +119,25 @@ class Training:
         several = self.options.get("fertility", 1) > 1 and self.edges.extra is not None
         return self.edges.names + (self.edges.extra.names if several and self.edges.extra else ())
 
-    def _origin(self, d: int) -> np.ndarray | None:
+    def _origin(self) -> np.ndarray | None:
         """Return the weights that the stage train started from."""
         known = self.options.get("weights", NO_WEIGHTS)
-        if known == NO_WEIGHTS:
-            return None
-        origin = Weights.load(find_weights(known)).named(self.names)
-        assert len(origin) == d, "as many weights as features"
-        return origin
+        return None if known == NO_WEIGHTS else Weights.load(find_weights(known)).named(self.names)
 
-    def _those_of(self, function: Any, *, without: Sequence[str] = ()) -> dict[str, Any]:
-        """Return the options that are keyword arguments of a function."""
-        names = [name for name in inspect.signature(function).parameters if name not in without]
-        return {name: self.options[name] for name in names if name in self.options}
+    def usable(self) -> np.ndarray:
+        """Return those of the N pairs that have sure links, int64, ascending."""
+        return np.flatnonzero(self.labels.counts() > 0)
+
+    def learner(self) -> Learner:
+        """Return what learns from the pairs with the options of the stage train."""
+        names = {field.name for field in fields(Learner)}
+        options = {name: value for name, value in self.options.items() if name in names}
+        most = self.options.get("fertility", 1)
+        return Learner(self.edges, self.labels, most=most, origin=self._origin(), **options)
+
+    def calibration(self, weights: np.ndarray) -> Calibration:
+        """Return the calibration of weights that were learnt from all pairs."""
+        return calibrate(self.learner(), weights, pairs=self.usable(), texts=self.texts, rare=self.rare)
 
 
 def links_with(
@@ -150,28 +166,3 @@ def links_with(
     aligner.model = replace(aligner.model, weights=weights)
     found = aligner.align_block(gold.take(chosen), posteriors=None if stored is None else stored.take(chosen))
     return [[Link(*cell) for cell in found.pairs(pair)] for pair in range(len(found))]
-
-
-def folds(texts: Sequence[Any], count: int, seed: int) -> list[np.ndarray]:
-    """Part pairs at random into folds of about the same size; equal pairs fall into one.
-
-    Parameters
-    ----------
-    texts : sequence
-        What the pairs are told apart by; hashable.
-    count : int
-        Folds, >= 2.
-    seed : int
-        >= 0.
-
-    Returns
-    -------
-    list of ndarray of int64
-        The pairs of each fold, ascending.
-    """
-    first: dict[Any, int] = {}
-    kinds = np.array([first.setdefault(text, len(first)) for text in texts])
-    order = np.random.default_rng(seed).permutation(len(first))
-    fold_of = np.empty(len(first), dtype=np.int64)
-    fold_of[order] = np.arange(len(first)) % count
-    return [np.flatnonzero(fold_of[kinds] == fold) for fold in range(count)]

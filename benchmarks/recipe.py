@@ -12,7 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from align.calibration import calibrate
 from align.errors import InputError
 from align.weights import Weights
 from benchmarks.figures import read_lines, write_lines
@@ -110,7 +109,7 @@ class Recipe:
         self._known: dict[Source, list[Training]] = {}
 
     def learn(self, sources: Sequence[Source]) -> Weights:
-        """Return the weights that the gold of all sources gives, calibrated on the same pairs."""
+        """Return the weights that the gold of all sources gives, and their calibration."""
         parts = [training for source in sources for training in self._trainings(source)]
         training = Training.join(parts)
         fitted = training.weights()
@@ -118,7 +117,7 @@ class Recipe:
             names=training.names,
             weights=fitted,
             groups=training.groups,
-            calibration=calibrate(training.edges, training.labels, fitted, most=OPTIONS["train.fertility"]),
+            calibration=training.calibration(fitted),
             options={name.partition(".")[2]: value for name, value in OPTIONS.items()},
             provenance={
                 "trained_on": [source.described() for source in sources],
@@ -185,4 +184,6 @@ class Recipe:
             seed=self._seed,
         )
         pipeline.run("train", [f"{key}={value}" for key, value in OPTIONS.items()])
-        return Training.load(*(pipeline.folder(stage) for stage in ("featurize", "label", "train")))
+        return Training.load(
+            *(pipeline.folder(stage) for stage in ("preprocess", "featurize", "label", "train"))
+        )

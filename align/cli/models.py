@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from align.calibration import Calibration
 from align.cli.terminal import say
 from align.model import Model
 from align.model_reading import read_description, read_weights_description
@@ -92,17 +93,23 @@ def _info(path: Path, *, as_json: bool) -> int:
 def _learnt(
     names: Sequence[str],
     groups: Sequence[str],
-    calibration: tuple[float, float],
+    calibration: Calibration,
     options: Mapping[str, Any],
     provenance: Mapping[str, Any],
 ) -> list[tuple[str, Any]]:
     """Return rows that tell what was learnt, and from what."""
     return [
         ("features", f"{len(names)} of the groups {', '.join(groups)}"),
-        ("calibration", f"confidence = logistic({calibration[0]:.3f} score {calibration[1]:+.3f})"),
+        ("calibration", _formula(calibration)),
         *((f"option {key}", _plain(value)) for key, value in options.items()),
         *(("provenance " + key, _plain(value)) for key, value in provenance.items()),
     ]
+
+
+def _formula(calibration: Calibration) -> str:
+    a, b, c = calibration
+    rare = f" {c:+.3f} where a word is rare" if c else ""
+    return f"confidence = logistic({a:.3f} score {b:+.3f}{rare})"
 
 
 def _print_rows(rows: Sequence[tuple[str, Any]]) -> None:

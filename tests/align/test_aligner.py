@@ -16,6 +16,7 @@ from align.blocklinks import BlockLinks
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
 from align.pairs import SideText, located
+from align.vocabulary import Vocabulary
 
 _spec = importlib.util.spec_from_file_location("toy", Path(__file__).with_name("toy.py"))
 toy = importlib.util.module_from_spec(_spec)
@@ -167,6 +168,25 @@ class TestExplain:
             assert [(link["source"], link["target"]) for link in links] == aligner.align(
                 SOURCE, TARGET, bias=bias
             )
+
+
+def test_links_of_rare_words_are_trusted_less():
+    model = toy.toy_model()
+    words = model.resources.target_vocabulary.words
+    rare = words.index("grand")
+    counts = model.resources.target_vocabulary.counts.copy()
+    counts[rare:] = 1
+    resources = replace(model.resources, target_vocabulary=Vocabulary(words, counts))
+    aligner = of(replace(model, resources=resources))
+    pair = "The dog is big zyx .", "Le chien est grand zyx ."
+    explained = aligner.explain(*pair)["links"]
+    assert {(link["source"], link["target"]) for link in explained} >= {(0, 0), (3, 3), (4, 4)}
+    for link in explained:
+        word = pair[1].lower().split()[link["target"]]
+        shift = 0 if word in words[:rare] else -0.75
+        expected = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25 + shift)))
+        assert link["confidence"] == pytest.approx(expected)
+    assert [link["confidence"] for link in explained] == aligner.scores(*pair)
 
 
 class TestSeveralLinks:

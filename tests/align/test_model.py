@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from align import shipped
+from align.calibration import Calibration
 from align.errors import InputError
 from align.features import Resources, feature_names
 from align.model import Model
@@ -246,6 +247,7 @@ class TestDamaged:
             ("sizes", {"source_words": 1}),
             ("calibration", [1.0]),
             ("calibration", [1.0, None]),
+            ("calibration", [1.0, 0.0, 0.0, 0.0]),
             ("calibration", [1.0, 10**400]),
             ("options", []),
             ("provenance", None),
@@ -255,6 +257,10 @@ class TestDamaged:
         edit(folder, **{key: value})
         with pytest.raises(InputError, match=f"model.json: {key} is "):
             Model.load(folder)
+
+    def test_a_calibration_may_say_nothing_of_rare_words(self, folder):
+        edit(folder, calibration=[2.0, 1.0])
+        assert Model.load(folder).calibration == Calibration(2.0, 1.0, 0.0)
 
     def test_a_description_nested_without_end(self, folder):
         (folder / "model.json").write_text("[" * 100_000, encoding="utf-8")
@@ -342,7 +348,9 @@ class TestDamaged:
         with pytest.raises(ValueError, match="a weight is not finite"):
             replace(model, weights=model.weights * np.nan)
         with pytest.raises(ValueError, match="calibration"):
-            replace(model, calibration=(-1.0, 0.0))
+            replace(model, calibration=Calibration(-1.0, 0.0))
+        with pytest.raises(ValueError, match="calibration"):
+            replace(model, calibration=Calibration(1.0, 0.0, 0.5))
         with pytest.raises(ValueError, match="1 features where the groups give 89"):
             replace(model, names=feature_names((), model.resources))
 

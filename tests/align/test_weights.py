@@ -7,15 +7,16 @@ import numpy as np
 import pytest
 
 from align import shipped
+from align.calibration import Calibration
 from align.errors import InputError
 from align.weights import Weights
 
 
 @pytest.fixture
 def weights():
-    return Weights(
-        ("bias", "same_word"), np.array([0.25, -1e-3]), ("spelling",), (2.5, -0.5), {"lam": 0.01}, {"by": "é"}
-    )
+    calibration = Calibration(2.5, -0.5, -0.25)
+    values = np.array([0.25, -1e-3])
+    return Weights(("bias", "same_word"), values, ("spelling",), calibration, {"lam": 0.01}, {"by": "é"})
 
 
 def test_what_is_written_is_read(weights, tmp_path):

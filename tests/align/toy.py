@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from align.calibration import Calibration
 from align.features import DEFAULT_EXTRA_GROUPS, DEFAULT_GROUPS, Resources, extra_names, feature_names
 from align.features.groups import SCALE
 from align.lexicon import Lexicon
@@ -51,7 +52,7 @@ def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS, fer
             side: TextProcessor(language, profile=profile, tokenizer=tokenizer).settings()
             for side, language in (("source", "en"), ("target", "fr"))
         },
-        calibration=(1.5, 0.25),
+        calibration=Calibration(1.5, 0.25, -0.75),
         options={"lam": 0.01},
         provenance={"corpus": "toy", "pairs": 3},
         fertility=fertility,

@@ -1,4 +1,4 @@
-"""Folds, what is learnt from them, and what is found without learning."""
+"""What is learnt from gold pairs, and what is found without learning."""
 
 import numpy as np
 import pytest
@@ -13,19 +13,7 @@ from align.posteriors import Posteriors
 from align.sampler import SCALE
 from benchmarks import ablation, accuracy, hansards, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
-from benchmarks.models import Training, folds
-
-
-def test_folds_part_the_pairs_and_keep_equal_ones_together():
-    texts = [f"text {index % 20}" for index in range(43)]
-    parts = folds(texts, 5, 0)
-    assert sorted(np.concatenate(parts).tolist()) == list(range(43))
-    assert max(map(len, parts)) <= 12
-    of = {pair: fold for fold, pairs in enumerate(parts) for pair in pairs.tolist()}
-    assert all(of[pair] == of[pair + 20] for pair in range(23))
-    assert [part.tolist() for part in folds(texts, 5, 0)] == [part.tolist() for part in parts]
-    assert [part.tolist() for part in folds(texts, 5, 1)] != [part.tolist() for part in parts]
-
+from benchmarks.models import Training
 
 OPTIONS = {"solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.01, "passes": 50, "seed": 0, "pairs": 9}
 
@@ -36,7 +24,15 @@ def training(value):
     features = np.tile(np.array([[value], [0], [0], [value]], dtype=np.float32), (3, 1))
     edges = Edges(shapes, edge_offsets(shapes), features, ("x",))
     links = [Link(0, 0), Link(1, 1)]
-    return Training(edges, Labels.from_lists([links, links, []]), np.array([4, 5, 6]), OPTIONS, ("spelling",))
+    return Training(
+        edges,
+        Labels.from_lists([links, links, []]),
+        np.array([4, 5, 6]),
+        OPTIONS,
+        ("spelling",),
+        (("a", "b"),) * 3,
+        (np.zeros(6, dtype=bool),) * 2,
+    )
 
 
 def test_weights_are_learnt_with_the_options_of_the_stage():

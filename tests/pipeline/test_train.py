@@ -9,16 +9,19 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from align.calibration import calibrate
+from align.calibrating import calibrate
+from align.calibration import Calibration, rare_words
 from align.corpus import Corpus, Sentences
 from align.decoding import decode, score
 from align.errors import InputError, WorkError
 from align.features import Edges, Resources, compute
+from align.heldout import Learner, folds, texts_of
 from align.labels import Labels
 from align.lexicon import estimate
 from align.links import Link
 from align.matching import solve
 from align.model import Model
+from align.selection import grid_around, select
 from align.solvers import Fit, Row, bcfw
 from align.vocabulary import Vocabulary
 from align.weights import Weights
@@ -57,6 +60,7 @@ def written(folder, seed=0, count=60):
         np.save(folder / "embed" / f"{side}.vectors.npy", np.zeros((WORDS, 0), dtype=np.float32))
     text = {side: {"language": language} for side, language in (("source", "en"), ("target", "fr"))}
     (folder / "preprocess" / "text.json").write_text(json.dumps(text), encoding="utf-8")
+    corpus.save(folder / "preprocess" / "corpus")
     lexicon.save(folder / "lexicon")
     label(folder, Labels.from_lists(links))
     compute(corpus, resources, groups=GROUPS, extra_groups=EXTRA).save(folder / "featurize" / "edges")
@@ -65,6 +69,8 @@ def written(folder, seed=0, count=60):
 
 def label(folder, labels):
     labels.save(folder / "label")
+    np.save(folder / "label" / "kind.npy", np.zeros(len(labels), dtype=np.int8))
+    np.save(folder / "label" / "pairs.npy", np.arange(len(labels)))
     (folder / "label" / "summary.json").write_text('{"threshold": 0.4}', encoding="utf-8")
 
 
@@ -187,7 +193,57 @@ def test_a_model_of_several_links_a_word(stages, tmp_path):
     linked = decode(score(edges, model.weights), most=2).linked
     gold, _ = labels.dense(edges.shapes)
     assert gold[linked].sum() >= 0.95 * max(gold.sum(), len(linked))
-    assert model.calibration == calibrate(edges, labels, model.weights, most=2)
+    corpus = Corpus.load(stages / "preprocess" / "corpus")
+    rare = rare_words(corpus, (model.resources.source_vocabulary, model.resources.target_vocabulary))
+    assert model.calibration == calibrate(
+        Learner(edges, labels, most=2),
+        model.weights,
+        pairs=np.arange(60),
+        texts=texts_of(corpus),
+        rare=rare,
+    )
+
+
+@pytest.mark.parametrize("fertility", [1, 2])
+def test_lam_and_cost_are_chosen_by_folds(stages, tmp_path, capsys, fertility):
+    known = train_known(stages, tmp_path / "known", fertility)
+    context = context_of(stages, tmp_path / "out", seed=2, weights=str(known))
+    train.run(context, lam=0.05, cost_fn=1.5, folds=3, fertility=fertility, weights=str(known))
+    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    assert training["folds"] == 3
+    assert training["given"] == {"lam": 0.05, "cost_fn": 1.5}
+    table = training["held_out"]
+    assert len(table) == 15
+    best = min(table, key=lambda row: (row["aer"], -row["lam"]))
+    assert (training["lam"], training["cost_fn"]) == (best["lam"], best["cost_fn"])
+    assert all(row["sure"] == training["sure_links"] for row in table)
+    # The table is that of refits that start from the known weights, and the model that of the chosen values.
+    edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
+    learner = Learner(
+        edges, labels, lam=0.05, cost_fn=1.5, seed=2, most=fertility, origin=Weights.load(known).weights
+    )
+    parts = folds(texts_of(Corpus.load(stages / "preprocess" / "corpus")), 3, 2)
+    _, expected = select(learner, grid_around(0.05, 1.5)[:2], parts)
+    assert table[:2] == [row.as_dict() for row in expected]
+    model = Model.load(tmp_path / "out")
+    chosen = replace(learner, lam=best["lam"], cost_fn=best["cost_fn"])
+    np.testing.assert_array_equal(model.weights, chosen.weights(np.arange(60)))
+    assert model.options["lam"] == best["lam"]
+    line = f"3 folds, 15 settings: lam {best['lam']:g} and cost_fn {best['cost_fn']:g} chosen, held-out AER"
+    assert line in capsys.readouterr().err
+
+
+def train_known(stages, folder, fertility):
+    """Train weights to start from."""
+    train.run(context_of(stages, folder), passes=2, fertility=fertility)
+    return folder
+
+
+def test_folds_are_refused_where_there_are_too_few_different_pairs(stages, tmp_path):
+    with pytest.raises(InputError, match="train.folds: 1 is out of range; give 0, or 2 or more"):
+        train.run(context_of(stages, tmp_path / "out"), folds=1)
+    with pytest.raises(InputError, match="train.folds: 99 folds but .* different labelled pairs; give"):
+        train.run(context_of(stages, tmp_path / "out"), folds=99)
 
 
 def test_several_links_a_word_need_features_of_words(stages, tmp_path):
@@ -243,7 +299,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, mon
 
 def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages, tmp_path, monkeypatch):
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
-    for name in ("training_curve", "write_training", "calibrate"):
+    for name in ("training_curve", "write_training", "calibration_of"):
 
         def kill(*arguments, **options):
             raise Killed
@@ -347,16 +403,16 @@ class TestGivenWeights:
     def test_weights_alone_are_enough(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")
         (tmp_path / "configs").mkdir()
-        Weights(known.names, known.weights, known.groups, (2.0, -1.0), {"lam": 1}, {"by": "hand"}).save(
-            tmp_path / "configs" / "mine"
-        )
+        Weights(
+            known.names, known.weights, known.groups, Calibration(2.0, -1.0, -0.5), {"lam": 1}, {"by": "hand"}
+        ).save(tmp_path / "configs" / "mine")
         # relative to the configuration file
         context = context_of(stages, tmp_path / "out", weights="mine")
         context = replace(context, config=replace(context.config, path=tmp_path / "configs" / "c.toml"))
         train.run(context, labels="none")
         model = Model.load(tmp_path / "out")
         assert model.weights.tolist() == known.weights.tolist()
-        assert (model.calibration, model.options["lam"]) == ((2.0, -1.0), 1)
+        assert (model.calibration, model.options["lam"]) == ((2.0, -1.0, -0.5), 1)
 
     def test_weights_of_other_features_are_refused(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")

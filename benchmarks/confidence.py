@@ -1,0 +1,345 @@
+"""How far the confidence of a link and the score of a sentence pair can be trusted.
+
+Links: of gold pairs that were not trained on, whether links of a confidence are right as often as it says.
+Pairs: a tenth of the first 2,000 lines of the Hansards gets the target of another line; how well the scores
+tell these, in a corpus that is aligned itself and in pairs that a model of other lines has not seen.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.aligner import Aligner
+from align.bitext import open_bitext
+from align.corpus import Corpus
+from align.errors import InputError
+from align.links import Link, read_file
+from align.posteriors import load_if_there
+from benchmarks import hansards, recipe
+from benchmarks.command import add_common_arguments, finish
+from benchmarks.figures import facts, facts_text, markdown, publish, read_lines, write_lines
+from benchmarks.gold import links_file, text_file
+from benchmarks.hansards import LANGUAGES, TRAIN
+from benchmarks.process import call, environment
+from benchmarks.recipe import Source
+from benchmarks.reliability import Judged, area, expected_error, judge, judge_unseen, plot
+from benchmarks.runs import Kernels, Pipeline
+
+SHUFFLED_LINES, SHUFFLED_SHARE = 2000, 0.1
+
+NOTES = """\
+A link is right if the gold has it, as sure or possible. ECE: expected calibration error, the mean of
+|confidence - share of right links| over 15 bins of equal numbers of links. "rare": a word of the link is not
+in the model's vocabulary, or was seen once. "in the text": the text of the test pairs, not their links, is
+part of what statistics are made of; "unseen": it is not, and a model aligns it afterwards. AUC: how often a
+pair whose target was taken from another line has a lower score than one that was left alone.
+"""
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.confidence", description=__doc__)
+    hansards.add_arguments(parser)
+    parser.add_argument("--size", type=int, default=20000, metavar="N", help="pairs (default: %(default)s)")
+    parser.add_argument(
+        "--other",
+        nargs="*",
+        default=[],
+        metavar="PREFIX:SOURCE-TARGET",
+        help="more gold, whose text is all there is: its first half trains, the other half tests",
+    )
+    add_common_arguments(parser, "confidence", with_eflomal=False)
+    finish(run, parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure links and pairs and write the results."""
+    if args.size < 1:
+        raise InputError(f"--size {args.size}: give 1 or more")
+    others = [recipe.parse(text)[-1] for text in args.other]
+    bench = Bench(args)
+    links = bench.hansards()
+    for other in others:
+        links |= bench.other(other)
+    table = [row(name, found) for name, found in links.items()]
+    plot({name: found.bins() for name, found in links.items()}, args.out / "confidence.png")
+    scores = bench.sentence_scores()
+    told = facts(args.seed)
+    title = f"# Confidence of links, scores of pairs: Hansards, {args.size} pairs\n"
+    lines = [
+        {"": name, **{key: text_of(value) for key, value in each.items()}} for name, each in scores.items()
+    ]
+    text = "\n".join(
+        [title, facts_text(told) + "\n", NOTES, markdown([line(each) for each in table]), markdown(lines)]
+    )
+    publish(args.out, "confidence", text, {**told, "size": args.size, "links": table, "pairs": scores})
+    print(text, end="")
+
+
+def row(name: str, found: Judged) -> dict[str, Any]:
+    """Return the figures of links, and those of links with and without rare words."""
+    parts = {"all": found, "known": found.only(~found.rare), "rare": found.only(found.rare)}
+    return {
+        "name": name,
+        "bins": [each._asdict() for each in found.bins()],
+        **{
+            part: {
+                "links": len(own.right),
+                "confidence": float(own.confidence.mean()) if len(own.right) else None,
+                "right": float(own.right.mean()) if len(own.right) else None,
+                "ece": expected_error(own.bins()),
+            }
+            for part, own in parts.items()
+        },
+    }
+
+
+def line(figures: dict[str, Any]) -> dict[str, str]:
+    """Return the line of a table for the figures of links."""
+    cells = {"": str(figures["name"])}
+    for part in ("all", "known", "rare"):
+        own = figures[part]
+        cells[f"{part}: links"] = str(own["links"])
+        cells[f"{part}: confidence"] = text_of(own["confidence"])
+        cells[f"{part}: right"] = text_of(own["right"])
+        cells[f"{part}: ECE"] = text_of(own["ece"])
+    return cells
+
+
+def text_of(value: float | None) -> str:
+    """Return a figure with four decimals, a count as it is."""
+    if value is None:
+        return "n/a"
+    return str(value) if isinstance(value, int) else f"{value:.4f}"
+
+
+def shuffled(targets: Sequence[str], share: float, seed: int) -> tuple[list[str], np.ndarray]:
+    """Give a share of the lines the target of another of them.
+
+    Parameters
+    ----------
+    targets : sequence of str
+        N lines.
+    share : float
+        In (0, 1].
+    seed : int
+        >= 0.
+
+    Returns
+    -------
+    list of str, ndarray of bool, shape (N,)
+        The lines, and which have another's: each of these has another text than before.
+
+    Raises
+    ------
+    InputError
+        If the lines are too much alike.
+    """
+    generator = np.random.default_rng(seed)
+    count = max(2, round(share * len(targets)))
+    for _ in range(100):
+        chosen = generator.permutation(len(targets))[:count].tolist()
+        # One cycle: none stays in place.
+        moved = list(targets)
+        for place, origin in zip(chosen, chosen[1:] + chosen[:1], strict=True):
+            moved[place] = targets[origin]
+        if all(moved[place] != targets[place] for place in chosen):
+            return moved, np.isin(np.arange(len(targets)), chosen)
+    raise InputError("the bitext: too many lines are equal to be shuffled; give another")
+
+
+class Bench:
+    """What the parts of one run have in common."""
+
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._args = args
+        args.out.mkdir(parents=True, exist_ok=True)
+        self._kernels = Kernels(args.out / "kernels")
+
+    def hansards(self) -> dict[str, Judged]:
+        """Return the links of the Hansards gold."""
+        args, size = self._args, self._args.size
+        settings = hansards.settings(args, str(size), size)
+        gold = Source(args.gold, *LANGUAGES)
+        trained = hansards.merged(settings, {"gold": {"train": TRAIN}, "train": {"labels": "gold"}})
+        found = {
+            f"Hansards, {TRAIN} gold pairs train, in the text": self._in_text("gold", trained, TRAIN),
+            "Hansards, default weights, in the text": self._in_text(
+                "default-weights", hansards.merged(settings, {"train": {"labels": "none"}}), 0
+            ),
+            "Hansards, silver labels, in the text": self._in_text(
+                "self-trained", hansards.merged(settings, {"train": {"labels": "silver"}}), 0
+            ),
+        }
+        name = f"{size}-unseen"
+        prefixes = self._parts(gold, TRAIN, name)
+        trained = hansards.merged(
+            trained, {"corpus": {"name": name}, "gold": gold_section(Source(prefixes[0], *LANGUAGES), TRAIN)}
+        )
+        found[f"Hansards, {TRAIN} gold pairs train, unseen"] = self._unseen(
+            "unseen", trained, Source(prefixes[1], *LANGUAGES)
+        )
+        return found
+
+    def other(self, gold: Source) -> dict[str, Judged]:
+        """Return the links of the second half of a gold text; it is all the text there is."""
+        half = len(read_lines(links_file(gold.prefix))) // 2
+        languages = (gold.source, gold.target)
+        first, second = (Source(prefix, *languages) for prefix in self._parts(gold, half, gold.name))
+        return {
+            f"{gold.prefix.name}, half trains, in the text": self._in_text(
+                f"{gold.name}-half", own_text(gold, gold.name, half), half
+            ),
+            f"{gold.prefix.name}, half trains, unseen": self._unseen(
+                f"{gold.name}-unseen", own_text(first, f"{gold.name}-unseen", half), second
+            ),
+        }
+
+    def sentence_scores(self) -> dict[str, dict[str, Any]]:
+        """Return how well scores tell pairs with the target of another line."""
+        args = self._args
+        prefix = args.hansards / "hansards" if args.hansards.is_dir() else args.hansards
+        files = [text_file(prefix, language) for language in LANGUAGES]
+        rows = list(islice(open_bitext("files", files), SHUFFLED_LINES + args.size))
+        if len(rows) <= SHUFFLED_LINES or any(each.problem for each in rows):
+            raise InputError(f"{prefix}: give more than {SHUFFLED_LINES} lines, all of which can be read")
+        sides = [[each.source for each in rows], [each.target for each in rows]]
+        moved, wrong = shuffled(sides[1][:SHUFFLED_LINES], SHUFFLED_SHARE, args.seed)
+        folder = args.out / "pairs"
+        folder.mkdir(exist_ok=True)
+        texts = {
+            "shuffled": (sides[0][:SHUFFLED_LINES], moved),
+            "others": (sides[0][SHUFFLED_LINES:], sides[1][SHUFFLED_LINES:]),
+        }
+        for name, both in texts.items():
+            for language, lines in zip(LANGUAGES, both, strict=True):
+                write_lines(folder / f"{name}.{language}", lines)
+        write_lines(folder / "moved.txt", (str(number + 1) for number in np.flatnonzero(wrong)))
+        return {
+            "pairs of the corpus itself": self._shuffled_corpus(folder, wrong),
+            f"unseen pairs, a model of {len(texts['others'][0])} other lines": self._shuffled_unseen(
+                folder, wrong
+            ),
+        }
+
+    def _shuffled_corpus(self, folder: Path, wrong: np.ndarray) -> dict[str, Any]:
+        pipeline = self._pipeline("shuffled", text_alone(folder / "shuffled", "shuffled"))
+        pipeline.run("align")
+        return detection(pipeline.folder("align") / "scores.txt", wrong)
+
+    def _shuffled_unseen(self, folder: Path, wrong: np.ndarray) -> dict[str, Any]:
+        pipeline = self._pipeline("others", text_alone(folder / "others", "others"))
+        pipeline.run("train")
+        command = [
+            *(sys.executable, "-m", "align", "links", "--model", pipeline.folder("train")),
+            *("--source", folder / "shuffled.en", "--target", folder / "shuffled.fr"),
+            *("--output", folder / "unseen.links.txt", "--sentence-scores", folder / "unseen.scores.txt"),
+        ]
+        settings = environment(threads=self._args.jobs, NUMBA_CACHE_DIR=str(self._kernels.folder))
+        call(command, folder / "links.log", settings)
+        return detection(folder / "unseen.scores.txt", wrong)
+
+    def _in_text(self, name: str, settings: dict[str, dict[str, Any]], start: int) -> Judged:
+        """Return the links of the gold pairs from ``start`` on, which are part of the model's text."""
+        pipeline = self._pipeline(name, settings)
+        pipeline.run("train")
+        gold = Corpus.load(pipeline.folder("preprocess") / "gold")
+        chosen = np.arange(start, len(gold))
+        stored = load_if_there(pipeline.folder("lexicon") / "posteriors" / "gold")
+        return judge(
+            Aligner.load(pipeline.folder("train")),
+            gold.take(chosen),
+            links_of(Path(settings["gold"]["links"]))[start:],
+            posteriors=None if stored is None else stored.take(chosen),
+        )
+
+    def _unseen(self, name: str, settings: dict[str, dict[str, Any]], test: Source) -> Judged:
+        """Return the links of gold pairs that are no part of the model's text."""
+        pipeline = self._pipeline(name, settings)
+        pipeline.run("train")
+        sides = [read_lines(text_file(test.prefix, language)) for language in (test.source, test.target)]
+        return judge_unseen(
+            Aligner.load(pipeline.folder("train")),
+            list(zip(*sides, strict=True)),
+            links_of(links_file(test.prefix)),
+        )
+
+    def _parts(self, gold: Source, count: int, name: str) -> tuple[Path, Path]:
+        """Write the first ``count`` gold pairs and the others to files of their own; return the prefixes."""
+        folder = self._args.out / "parts"
+        folder.mkdir(exist_ok=True)
+        first, second = folder / f"{name}-train", folder / f"{name}-test"
+        for ending in (gold.source, gold.target, "align"):
+            path = links_file(gold.prefix) if ending == "align" else text_file(gold.prefix, ending)
+            lines = read_lines(path)
+            write_lines(first.with_name(f"{first.name}.{ending}"), lines[:count])
+            write_lines(second.with_name(f"{second.name}.{ending}"), lines[count:])
+        return first, second
+
+    def _pipeline(self, name: str, settings: dict[str, dict[str, Any]]) -> Pipeline:
+        return Pipeline(
+            self._args.out / "configs" / f"{name}.toml",
+            settings,
+            workdir=self._args.workdir,
+            kernels=self._kernels,
+            jobs=self._args.jobs,
+            seed=self._args.seed,
+        )
+
+
+def gold_section(gold: Source, train: int) -> dict[str, Any]:
+    """Return the section of a configuration that names gold."""
+    files = [str(text_file(gold.prefix, language)) for language in (gold.source, gold.target)]
+    return {"files": files, "links": str(links_file(gold.prefix)), "base": 0, "train": train}
+
+
+def own_text(gold: Source, name: str, train: int) -> dict[str, dict[str, Any]]:
+    """Return the configuration of gold whose text is all there is."""
+    section = gold_section(gold, train)
+    corpus = {"name": name, "source": gold.source, "target": gold.target}
+    return {
+        "corpus": {**corpus, "files": section["files"], "tokenized": True},
+        "gold": section,
+        "train": {"labels": "gold"},
+    }
+
+
+def text_alone(prefix: Path, name: str) -> dict[str, dict[str, Any]]:
+    """Return the configuration of a part of the Hansards without gold."""
+    files = [str(text_file(prefix, language)) for language in LANGUAGES]
+    return {
+        "corpus": {"name": name, "source": LANGUAGES[0], "target": LANGUAGES[1], "files": files},
+        "preprocess": {"profile": "expand"},
+    }
+
+
+def links_of(path: Path) -> list[Sequence[Link]]:
+    """Return the links of each pair of a file of gold."""
+    return [pair.links for pair in read_file(path, base=0)]
+
+
+def detection(path: Path, wrong: np.ndarray) -> dict[str, Any]:
+    """Return how well the scores of a file tell wrong pairs; a pair that was rejected has none."""
+    texts = read_lines(path)
+    scored = np.array([text != "" for text in texts])
+    scores = np.array([float(text or 0) for text in texts])
+    lowest = np.argsort(scores[scored], kind="stable")[: int(wrong[scored].sum())]
+    return {
+        "pairs": int(scored.sum()),
+        "moved": int(wrong[scored].sum()),
+        "AUC": area(scores[scored], wrong[scored]),
+        "moved among as many with the lowest scores": float(wrong[scored][lowest].mean()),
+        "mean score": float(scores[scored & ~wrong].mean()),
+        "mean score of moved": float(scores[scored & wrong].mean()),
+    }
+
+
+if __name__ == "__main__":
+    main()
