@@ -91,9 +91,7 @@ class QuadraticProblem:
 
     def gold(self, i: int) -> Vertex:
         """Return the gold labelling of pair i: psi = 0, loss = 0."""
-        return Vertex(
-            np.zeros(self.d), 0.0, (self._kinds[self._rows(i)] == SURE).astype(np.float64).tobytes()
-        )
+        return Vertex(np.zeros(self.d), 0.0, self._gold(self._rows(i)).tobytes())
 
     def oracle(self, w: np.ndarray, i: int) -> Vertex:
         """Return a vertex of pair i that maximises loss - <w, psi>; w float64, shape (d,)."""
@@ -137,17 +135,23 @@ class QuadraticProblem:
         for place, shape in enumerate(shapes.tolist()):
             links = found.links[offsets[place] : offsets[place + 1]].astype(np.float64)
             if not certain[place]:
-                relaxed = quadratic.relaxation(theta[place].reshape(shape), bonus[place].reshape(shape))
-                # HiGHS is exact up to a tolerance only: the better of the two is taken
-                if relaxed.value > found.values[place]:
-                    links = relaxed.links.ravel()
+                own = theta[place].reshape(shape), bonus[place].reshape(shape)
+                # HiGHS is exact up to a tolerance only, and no labelling may be worse than gold
+                choices = {
+                    quadratic.total(*own, each.reshape(shape)): each
+                    for each in (links, self._gold(rows[place]), quadratic.relaxation(*own).links.ravel())
+                }
+                links = choices[max(choices)]
             best.append(links)
         return best
+
+    def _gold(self, rows: slice) -> np.ndarray:
+        return np.asarray(self._kinds[rows] == SURE, dtype=np.float64)
 
     def _vertex(self, links: np.ndarray, i: int) -> tuple[np.ndarray, float]:
         """Return psi and the loss of the links of pair i."""
         rows, shape = self._rows(i), self._shapes[i]
-        gold = (self._kinds[rows] == SURE).astype(np.float64)
+        gold = self._gold(rows)
         psi = np.empty(self.d)
         psi[: self.nonnegative] = _sum(self._features[rows], gold - links)
         runs = [quadratic.consecutive(found.reshape(shape)).ravel() for found in (gold, links)]
