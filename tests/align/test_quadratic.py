@@ -206,3 +206,15 @@ def test_bad_input_is_refused():
         relaxation(np.ones((1, 2)), np.ones((2, 1)))
     with pytest.raises(ValueError, match="a weight is NaN"):
         relaxation(np.full((1, 2), np.nan), np.ones((1, 2)))
+
+
+def test_the_local_search_moves_whole_runs():
+    theta = np.full((4, 4), -9.0)
+    theta[range(3), range(3)] = 1.0
+    theta[range(3), range(1, 4)] = 1.1
+    bonus = np.full((4, 4), 0.3)
+    bonus[2, 2] = 2.0  # never earned, but half of it draws the first matching to the diagonal
+    links, value, _ = solve_one(theta, bonus, steps=1)
+    # one link at a time there is no way from a run of three to the better one beside it
+    assert np.argwhere(links).tolist() == [[0, 1], [1, 2], [2, 3]]
+    assert value == pytest.approx(3 * 1.1 + 2 * 0.3)
