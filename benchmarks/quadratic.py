@@ -22,6 +22,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.features import Edges, Resources
 from align.features.groups import GROUPS, SCALE
+from align.heldout import folds
 from align.labels import Labels
 from align.links import Link, read_file
 from align.metrics import bootstrap, paired_bootstrap, score, statistics
@@ -36,7 +37,7 @@ from benchmarks.eflomal import surface_links
 from benchmarks.figures import difference_of, facts, facts_text, markdown, percent, publish, read_lines
 from benchmarks.gold import links_file, text_file
 from benchmarks.hansards import TRAIN
-from benchmarks.models import Training, folds
+from benchmarks.models import Training
 from benchmarks.runs import Kernels, Pipeline
 
 FOLDS = 5

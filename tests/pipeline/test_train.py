@@ -248,7 +248,7 @@ def test_folds_are_refused_where_there_are_too_few_different_pairs(stages, tmp_p
 
 def test_several_links_a_word_need_features_of_words(stages, tmp_path):
     (stages / "featurize" / "edges" / "extra.names.json").unlink()
-    train.run(context_of(stages, tmp_path / "one"))
+    train.run(context_of(stages, tmp_path / "one"), fertility=1)
     with pytest.raises(InputError, match="no features of words; run label and featurize again"):
         train.run(context_of(stages, tmp_path / "two"), fertility=2)
 
@@ -417,7 +417,8 @@ class TestGivenWeights:
     def test_weights_of_other_features_are_refused(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")
         names = ("bias", "warmth", *known.names[2:])
-        Weights(names, known.weights, known.groups, (1.0, 0.0), {}, {}).save(tmp_path / "mine")
+        given = Weights(names, known.weights, known.groups, (1.0, 0.0), {}, {}, fertility=2, extra_groups=EXTRA)
+        given.save(tmp_path / "mine")
         context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
         with pytest.raises(InputError, match=r"mine: its features are not those .*warmth.*; get the weights"):
             train.run(context, labels="none")
