@@ -29,7 +29,12 @@ def gold(count=12, words=6):
     assert diagonal.sum() == count * words
     ids = [list(range(words)) for _ in range(count)]
     corpus = Corpus(Sentences.from_lists(ids), Sentences.from_lists(ids))
-    training = Training(edges, Labels.from_lists(links), np.arange(count), OPTIONS, ("spelling",))
+    texts = tuple((f"s{pair}", f"t{pair}") for pair in range(count))
+    nothing = np.zeros(0, dtype=bool)
+    labels = Labels.from_lists(links)
+    training = Training(
+        edges, labels, np.arange(count), OPTIONS, ("spelling",), (), texts, (nothing, nothing)
+    )
     parts = [np.arange(count // 2), np.arange(count // 2, count)]
     return Gold("made", training, corpus, links, parts, RESOURCES)
 
