@@ -15,7 +15,7 @@ language pair serve others. The weights of a whole model (:mod:`align.model`) ca
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -103,6 +103,11 @@ class Weights:
             described.get("fertility", 1),
             tuple(described.get("extra_groups", ())),
         )
+
+    def named(self, names: Sequence[str]) -> np.ndarray:
+        """Return the weights of features by name, float64; 0 for those that are not among them."""
+        known = dict(zip(self.names, self.weights.tolist(), strict=True))
+        return np.array([known.get(name, 0.0) for name in names])
 
     def check(self, resources: Resources, *, where: Path) -> None:
         """Check that they are weights of the features that these statistics give.

@@ -20,9 +20,12 @@ from align.heldout import Learner
 from align.labels import Labels
 from align.links import Link
 from align.posteriors import load_if_there
+from align.shipped import find_weights
 from align.vocabulary import Vocabulary
+from align.weights import Weights
 from benchmarks.figures import read_lines
 from pipeline.featurize import labelled_pairs
+from pipeline.train_model import NO_WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -41,6 +44,8 @@ class Training:
         What ``training.json`` says of the stage train.
     groups : tuple of str
         The feature groups.
+    extra_groups : tuple of str
+        Those of words; none where a word has one link.
     texts : tuple of (str, str)
         Both sides of each pair.
     rare : (ndarray of bool, ndarray of bool)
@@ -52,6 +57,7 @@ class Training:
     pairs: np.ndarray
     options: dict[str, Any]
     groups: tuple[str, ...]
+    extra_groups: tuple[str, ...]
     texts: tuple[tuple[str, str], ...]
     rare: tuple[np.ndarray, np.ndarray]
 
@@ -59,7 +65,7 @@ class Training:
     def load(cls, preprocess: Path, featurize: Path, label: Path, train: Path) -> Training:
         """Read the stages' folders; only gold pairs were labelled."""
         options = json.loads((train / "training.json").read_text(encoding="utf-8"))
-        groups = json.loads((train / "model.json").read_text(encoding="utf-8"))["groups"]
+        described = json.loads((train / "model.json").read_text(encoding="utf-8"))
         pairs = load_array(label / "pairs.npy")
         sides = [read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")]
         source, target = (Vocabulary.load(train / f"{side}.vocabulary.tsv") for side in ("source", "target"))
@@ -68,7 +74,8 @@ class Training:
             Labels.load(label),
             pairs,
             options,
-            tuple(groups),
+            tuple(described["groups"]),
+            tuple(described.get("extra_groups", ())),
             tuple((sides[0][pair], sides[1][pair]) for pair in pairs.tolist()),
             rare_words(labelled_pairs(preprocess, label), (source, target)),
         )
@@ -88,6 +95,7 @@ class Training:
             np.concatenate([part.pairs for part in parts]),
             parts[0].options,
             parts[0].groups,
+            parts[0].extra_groups,
             tuple(text for part in parts for text in part.texts),
             (
                 np.concatenate([part.rare[0] for part in parts]),
@@ -105,15 +113,27 @@ class Training:
         usable = self.usable()
         return self.learner().weights(usable if chosen is None else chosen[np.isin(chosen, usable)])
 
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Return the names of the features that have a weight."""
+        several = self.options.get("fertility", 1) > 1 and self.edges.extra is not None
+        return self.edges.names + (self.edges.extra.names if several and self.edges.extra else ())
+
+    def _origin(self) -> np.ndarray | None:
+        """Return the weights that the stage train started from."""
+        known = self.options.get("weights", NO_WEIGHTS)
+        return None if known == NO_WEIGHTS else Weights.load(find_weights(known)).named(self.names)
+
     def usable(self) -> np.ndarray:
         """Return those of the N pairs that have sure links, int64, ascending."""
         return np.flatnonzero(self.labels.counts() > 0)
 
     def learner(self) -> Learner:
-        """Return what learns from the pairs with the options of the stage train, from nothing known."""
+        """Return what learns from the pairs with the options of the stage train."""
         names = {field.name for field in fields(Learner)}
         options = {name: value for name, value in self.options.items() if name in names}
-        return Learner(self.edges, self.labels, most=self.options.get("fertility", 1), **options)
+        most = self.options.get("fertility", 1)
+        return Learner(self.edges, self.labels, most=most, origin=self._origin(), **options)
 
     def calibration(self, weights: np.ndarray) -> Calibration:
         """Return the calibration of weights that were learnt from all pairs."""

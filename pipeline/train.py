@@ -56,7 +56,7 @@ def run(
     passes: int = 50,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
-    fertility: int = 1,
+    fertility: int = 2,
     folds: int = 0,
 ) -> None:
     """Learn the weights of the features.
@@ -87,8 +87,8 @@ def run(
     time_limit : float, optional
         Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
     fertility : int
-        Links that a word may have, >= 1: each after its first at a cost that is learnt. Given weights have
-        theirs.
+        Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
+        pair are a matching. Given weights have theirs.
     folds : int
         With K >= 2 lam and cost_fn are chosen by K-fold cross-validation over the labelled pairs: of 0.1,
         0.3, 1, 3 and 10 times lam with 1, 1/3 and 3 times cost_fn those with the lowest alignment error rate

@@ -52,9 +52,7 @@ def origin_of(context: StageContext, names: tuple[str, ...]) -> np.ndarray | Non
     """Return what ``train.weights`` says of features, 0 for those it does not know; None without any."""
     if context.config.option("train.weights") == NO_WEIGHTS:
         return None
-    given = Weights.load(weights_folder(context.config))
-    known = dict(zip(given.names, given.weights.tolist(), strict=True))
-    return np.array([known.get(name, 0.0) for name in names])
+    return Weights.load(weights_folder(context.config)).named(names)
 
 
 def take_weights(context: StageContext) -> None:
