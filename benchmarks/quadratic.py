@@ -22,6 +22,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.features import Edges, Resources
 from align.features.groups import GROUPS, SCALE
+from align.heldout import folds
 from align.labels import Labels
 from align.links import Link, read_file
 from align.metrics import bootstrap, paired_bootstrap, score, statistics
@@ -36,7 +37,7 @@ from benchmarks.eflomal import surface_links
 from benchmarks.figures import difference_of, facts, facts_text, markdown, percent, publish, read_lines
 from benchmarks.gold import links_file, text_file
 from benchmarks.hansards import TRAIN
-from benchmarks.models import Training, folds
+from benchmarks.models import Training
 from benchmarks.runs import Kernels, Pipeline
 
 FOLDS = 5
@@ -197,15 +198,16 @@ def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, Any]) -> 
 def _load(pipeline: Pipeline, name: str, links: Path, count: int) -> Gold:
     """Read what the stages left of the gold; equal pairs fall into one of the ``count`` parts."""
     preprocess = pipeline.folder("preprocess")
-    training = Training.load(*(pipeline.folder(stage) for stage in ("featurize", "label", "train")))
-    text = [read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")]
+    training = Training.load(
+        *(pipeline.folder(stage) for stage in ("preprocess", "featurize", "label", "train"))
+    )
     known = read_file(links, base=0)
     return Gold(
         name,
         training,
         Corpus.load(preprocess / "gold").take(training.pairs),
         [known[pair].links for pair in training.pairs],
-        folds([(text[0][pair], text[1][pair]) for pair in training.pairs], count, seed=0),
+        folds(training.texts, count, seed=0),
         Model.load(pipeline.folder("train")).resources,
     )
 

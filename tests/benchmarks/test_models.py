@@ -30,6 +30,7 @@ def training(value):
         np.array([4, 5, 6]),
         OPTIONS,
         ("spelling",),
+        (),
         (("a", "b"),) * 3,
         (np.zeros(6, dtype=bool),) * 2,
     )

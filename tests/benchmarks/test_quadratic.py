@@ -29,7 +29,17 @@ def gold(count=12, words=6):
     assert diagonal.sum() == count * words
     ids = [list(range(words)) for _ in range(count)]
     corpus = Corpus(Sentences.from_lists(ids), Sentences.from_lists(ids))
-    training = Training(edges, Labels.from_lists(links), np.arange(count), OPTIONS, ("spelling",))
+    words = edges.shapes.sum(axis=0)
+    training = Training(
+        edges,
+        Labels.from_lists(links),
+        np.arange(count),
+        OPTIONS,
+        ("spelling",),
+        (),
+        tuple((str(pair), "") for pair in range(count)),
+        (np.zeros(words[0], dtype=bool), np.zeros(words[1], dtype=bool)),
+    )
     parts = [np.arange(count // 2), np.arange(count // 2, count)]
     return Gold("made", training, corpus, links, parts, RESOURCES)
 
