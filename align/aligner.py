@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from align.blocklinks import BlockLinks
+from align.blocklinks import BlockLinks, linked_share
 from align.calibration import confidence, rare_words
 from align.corpus import Corpus
 from align.decoding import Decoded, decode, score
-from align.features import compute_parts, pair_shapes, score_parts
+from align.features import compute_parts, score_parts
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
 from align.posteriors import Posteriors
@@ -120,9 +120,10 @@ class Aligner:
         """
         tokens = self.tokens(source, target)
         block = PairBlock.build([tokens], self._vocabularies)
+        corpus = block.corpus
         links: dict[tuple[int, int], dict[str, Any]] = {}
-        for start, stop, edges in compute_parts(
-            block.corpus,
+        for start, _, edges in compute_parts(
+            corpus,
             self.model.resources,
             groups=self.model.groups,
             extra_source=block.extra_source,
@@ -131,9 +132,11 @@ class Aligner:
         ):
             scored = score(edges, self.model.weights)
             scores, linked, charges = self._decode(scored, bias)
-            _, sources, targets, rare = self._surface(block.corpus.block(start, stop), scored, linked)
-            trusted = confidence(scores[linked], self.model.calibration, rare)
-            found = (linked.tolist(), charges.tolist(), sources.tolist(), targets.tolist(), trusted.tolist())
+            _, sources, targets = _words(corpus, start, scored, linked)
+            rare = self._rare(corpus, sources, targets)
+            trusted = confidence(scores[linked], self.model.calibration, rare).tolist()
+            surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
+            found = (linked.tolist(), charges.tolist(), *surface, trusted)
             for edge, charge, source_token, target_token, trust in zip(*found, strict=True):
                 link = (source_token, target_token)
                 if link not in links or scores[edge] > links[link]["score"]:
@@ -199,8 +202,8 @@ class Aligner:
         BlockLinks
             Links between surface tokens (``parents``).
         """
-        chosen, scores, rare = [_NO_LINKS], [np.zeros(0)], [np.zeros(0, dtype=bool)]
-        for start, stop, part in score_parts(
+        chosen, scores = [_NO_LINKS], [np.zeros(0)]
+        for start, _, part in score_parts(
             corpus,
             self.model.resources,
             self.model.weights,
@@ -211,19 +214,18 @@ class Aligner:
             extra_groups=self.model.extra_groups,
         ):
             scored, linked, _ = self._decode(part, bias)
-            pairs, sources, targets, of_rare = self._surface(corpus.block(start, stop), part, linked)
-            chosen.append(np.stack([pairs + start, sources, targets]))
+            chosen.append(_words(corpus, start, part, linked))
             scores.append(scored[linked])
-            rare.append(of_rare)
         pairs, sources, targets = np.concatenate(chosen, axis=1)
         score = np.concatenate(scores)
+        trusted = confidence(score, self.model.calibration, self._rare(corpus, sources, targets))
         return BlockLinks.build(
             pairs,
-            sources,
-            targets,
+            corpus.source.parents[sources],
+            corpus.target.parents[targets],
             score,
-            confidence(score, self.model.calibration, np.concatenate(rare)),
-            pair_shapes(corpus).sum(axis=1, dtype=np.int64),
+            trusted,
+            *linked_share(corpus, (sources, targets), trusted, self._vocabularies),
         )
 
     @property
@@ -245,12 +247,19 @@ class Aligner:
             contributions["fertility"] = -charge
         return contributions
 
-    def _surface(
-        self, corpus: Corpus, edges: Scores, linked: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-        """Return pair, source and target surface token of each linked edge, and whether a word is rare."""
-        pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
-        j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
-        j, k = corpus.source.offsets[pairs] + j, corpus.target.offsets[pairs] + k
-        source_rare, target_rare = rare_words(corpus, self._vocabularies)
-        return pairs, corpus.source.parents[j], corpus.target.parents[k], source_rare[j] | target_rare[k]
+    def _rare(self, corpus: Corpus, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return whether a word of each link is rare."""
+        of_source, of_target = rare_words(corpus, self._vocabularies)
+        found: np.ndarray = of_source[sources] | of_target[targets]
+        return found
+
+
+def _words(corpus: Corpus, start: int, edges: Scores, linked: np.ndarray) -> np.ndarray:
+    """Return pair, source and target analysis token of linked edges of the pairs from ``start`` on.
+
+    They are counted over the whole corpus; int64, shape (3, L).
+    """
+    pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
+    j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
+    pairs = pairs + start
+    return np.stack([pairs, corpus.source.offsets[pairs] + j, corpus.target.offsets[pairs] + k])

@@ -4,17 +4,26 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
+
+if TYPE_CHECKING:
+    from align.corpus import Corpus
+    from align.vocabulary import Vocabulary
+
+# The share of all words at which one counts half in the score of a pair.
+_FREQUENT = 0.01
 
 
 @dataclass(frozen=True)
 class BlockLinks:
     """Links between the surface tokens of N sentence pairs.
 
-    The score of a sentence pair is 2 / (n + m) times the sum of the confidences of its links, n and m being
-    its words: the share of words that are linked, each as far as its link is trusted. It is in [0, 1]; a pair
-    of which only half is translated cannot get more than about a half.
+    The score of a sentence pair is the share of its words, of both sides, that are linked, each as far as the
+    best of its links is trusted, and very frequent words counting less (:func:`word_weights`): any two
+    sentences have some of these in common. It is in [0, 1]; a pair of which only half is translated cannot
+    get more than about a half.
 
     Attributes
     ----------
@@ -27,9 +36,9 @@ class BlockLinks:
     confidence : ndarray of float64, shape (L,)
         Probability that the link is right, in [0, 1].
     mass : ndarray of float64, shape (N,)
-        Sum of the confidences of the links between analysis tokens.
-    words : ndarray of int64, shape (N,)
-        Analysis tokens of both sides, n + m.
+        Sum over the analysis tokens of both sides of their weight times the confidence of their best link.
+    weight : ndarray of float64, shape (N,)
+        Sum of the weights of the analysis tokens of both sides; at least ``mass``.
     """
 
     offsets: np.ndarray
@@ -38,14 +47,15 @@ class BlockLinks:
     score: np.ndarray
     confidence: np.ndarray
     mass: np.ndarray
-    words: np.ndarray
+    weight: np.ndarray
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
 
     def sentence_scores(self) -> np.ndarray:
         """Return the score of each pair, float64 in [0, 1], shape (N,); 0 for a pair without words."""
-        return np.minimum(1.0, 2.0 * self.mass / np.maximum(self.words, 1))
+        some = self.weight > 0
+        return np.where(some, np.minimum(1.0, self.mass / np.where(some, self.weight, 1.0)), 0.0)
 
     def pairs(self, pair: int) -> list[tuple[int, int]]:
         """Return the links of one pair."""
@@ -60,7 +70,8 @@ class BlockLinks:
         target: np.ndarray,
         score: np.ndarray,
         confidence: np.ndarray,
-        words: np.ndarray,
+        mass: np.ndarray,
+        weight: np.ndarray,
     ) -> BlockLinks:
         """Sort links between analysis tokens into pairs, and merge those that are one between surface tokens.
 
@@ -72,17 +83,16 @@ class BlockLinks:
             The pair of each link.
         source, target, score, confidence : ndarray, shape (L,)
             As in the result.
-        words : ndarray of int64, shape (N,)
-            Analysis tokens of both sides of each pair.
+        mass, weight : ndarray of float64, shape (N,)
+            As in the result.
         """
-        mass = np.bincount(pairs, weights=confidence, minlength=len(words))
         order = np.lexsort((-score, target, source, pairs))
         keys = np.stack([pairs, source, target], axis=1)[order]
         first = np.ones(len(keys), dtype=bool)
         first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
         kept = order[first]
-        offsets = np.zeros(len(words) + 1, dtype=np.int64)
-        np.cumsum(np.bincount(pairs[kept], minlength=len(words)), out=offsets[1:])
+        offsets = np.zeros(len(weight) + 1, dtype=np.int64)
+        np.cumsum(np.bincount(pairs[kept], minlength=len(weight)), out=offsets[1:])
         return cls(
             offsets,
             source[kept].astype(np.int32),
@@ -90,7 +100,7 @@ class BlockLinks:
             score[kept],
             confidence[kept],
             mass,
-            words,
+            weight,
         )
 
     @classmethod
@@ -105,7 +115,7 @@ class BlockLinks:
             np.concatenate([empty, *(part.score for part in parts)]),
             np.concatenate([empty, *(part.confidence for part in parts)]),
             np.concatenate([empty, *(part.mass for part in parts)]),
-            np.concatenate([empty.astype(np.int64), *(part.words for part in parts)]),
+            np.concatenate([empty, *(part.weight for part in parts)]),
         )
 
     def merged(self, lines: np.ndarray, count: int) -> BlockLinks:
@@ -116,15 +126,72 @@ class BlockLinks:
         lines : ndarray of int64, shape (N,)
             The line of each pair, non-decreasing, in ``0..count - 1``.
         count : int
-            How many lines there are; one without a pair gets no links and no words.
+            How many lines there are; one without a pair gets no links and no weight.
         """
         if count == len(self) and np.array_equal(lines, np.arange(count)):
             return self
         of_links = np.repeat(lines, np.diff(self.offsets))
-        words = np.zeros(count, dtype=np.int64)
-        np.add.at(words, lines, self.words)
-        whole = BlockLinks.build(of_links, self.source, self.target, self.score, self.confidence, words)
-        mass = np.bincount(lines, weights=self.mass, minlength=count)
-        return BlockLinks(
-            whole.offsets, whole.source, whole.target, whole.score, whole.confidence, mass, words
+        mass, weight = (
+            np.bincount(lines, weights=values, minlength=count) for values in (self.mass, self.weight)
         )
+        return BlockLinks.build(of_links, self.source, self.target, self.score, self.confidence, mass, weight)
+
+
+def word_weights(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """Return what words count in the score of a pair: a / (a + p), p their share of all words, a = 0.01.
+
+    Parameters
+    ----------
+    ids : ndarray of int, shape (T,)
+        Words; those at and above the vocabulary's size were never seen.
+    vocabulary : Vocabulary
+        Words with counts.
+
+    Returns
+    -------
+    ndarray of float64, shape (T,)
+        In (0, 1]; 1 for words never seen.
+
+    Notes
+    -----
+    The form is that of Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline for sentence
+    embeddings".
+    """
+    shares = np.zeros(len(ids))
+    known = ids < len(vocabulary)
+    shares[known] = vocabulary.counts[ids[known]] / max(int(vocabulary.counts.sum()), 1)
+    return _FREQUENT / (_FREQUENT + shares)
+
+
+def linked_share(
+    corpus: Corpus,
+    words: tuple[np.ndarray, np.ndarray],
+    confidence: np.ndarray,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``mass`` and ``weight`` of each pair of a block.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        N pairs.
+    words : (ndarray of int64, ndarray of int64), shapes (L,)
+        Source and target analysis token of each link, counted over all pairs.
+    confidence : ndarray of float64, shape (L,)
+        Of each link, in [0, 1].
+    vocabularies : (Vocabulary, Vocabulary)
+        Of both sides.
+
+    Returns
+    -------
+    mass, weight : ndarray of float64, shape (N,)
+    """
+    mass, weight = np.zeros(len(corpus)), np.zeros(len(corpus))
+    for side, linked, vocabulary in zip((corpus.source, corpus.target), words, vocabularies, strict=True):
+        weights = word_weights(np.asarray(side.ids), vocabulary)
+        best = np.zeros(len(weights))
+        np.maximum.at(best, linked, confidence)
+        pairs = np.repeat(np.arange(len(corpus)), side.lengths())
+        mass += np.bincount(pairs, weights=weights * best, minlength=len(corpus))
+        weight += np.bincount(pairs, weights=weights, minlength=len(corpus))
+    return mass, weight

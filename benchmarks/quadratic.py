@@ -198,15 +198,16 @@ def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, Any]) -> 
 def _load(pipeline: Pipeline, name: str, links: Path, count: int) -> Gold:
     """Read what the stages left of the gold; equal pairs fall into one of the ``count`` parts."""
     preprocess = pipeline.folder("preprocess")
-    training = Training.load(*(pipeline.folder(stage) for stage in ("featurize", "label", "train")))
-    text = [read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")]
+    training = Training.load(
+        *(pipeline.folder(stage) for stage in ("preprocess", "featurize", "label", "train"))
+    )
     known = read_file(links, base=0)
     return Gold(
         name,
         training,
         Corpus.load(preprocess / "gold").take(training.pairs),
         [known[pair].links for pair in training.pairs],
-        folds([(text[0][pair], text[1][pair]) for pair in training.pairs], count, seed=0),
+        folds(training.texts, count, seed=0),
         Model.load(pipeline.folder("train")).resources,
     )
 

@@ -5,7 +5,7 @@ pairs of token numbers, counted from 0, source first: 0-0 1-2. With --scores eac
 probability that it is right: 0-0:0.9731. With --offsets each side of a link is start:end, characters of the
 text as it came, end not included: 0:4-0:3. A row that cannot be read gives an empty line, and its number and
 reason on stderr. The score of a sentence pair (--sentence-scores) is in [0, 1]: the share of its words that
-are linked, each link as far as it is trusted.
+are linked, each as far as its link is trusted, very frequent words counting less.
 """
 
 from __future__ import annotations

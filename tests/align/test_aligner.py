@@ -88,7 +88,7 @@ class TestLinks:
             Corpus(Sentences.from_lists([ids]), Sentences.from_lists([ids]))
         )
         assert found.score[1] == separate.score[1:].max()
-        assert found.mass[0] == pytest.approx(separate.confidence.sum())
+        assert found.mass[0] == pytest.approx(separate.mass[0])
 
     def test_many_pairs_give_what_single_ones_give(self, aligner):
         pairs = [(SOURCE, TARGET), ("", ""), ("I see", "Je vois"), ("a", ""), (["dog"], ["chien"])] * 150
@@ -271,7 +271,7 @@ class TestBlocks:
         aligner, corpus = of(model), self.corpus()
         whole = aligner.align_block(corpus)
         monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 50)
-        for name in ("offsets", "source", "target", "score", "confidence", "mass", "words"):
+        for name in ("offsets", "source", "target", "score", "confidence", "mass", "weight"):
             assert np.array_equal(getattr(aligner.align_block(corpus), name), getattr(whole, name)), name
         parts = BlockLinks.join(
             [aligner.align_block(corpus.block(*ends)) for ends in pairwise((0, 7, 7, 40))]
@@ -309,12 +309,13 @@ class TestBlocks:
             np.array([1, 3, 3, 0]),
             np.array([1.0, 2.0, 5.0, 3.0]),
             np.array([0.5, 0.6, 0.9, 0.7]),
-            np.array([4, 6, 2]),
+            np.array([1.0, 3.0, 1.4]),
+            np.array([4.0, 6.0, 2.0]),
         )
         assert parts.pairs(1) == [(2, 3)]
         assert parts.score.tolist() == [1.0, 5.0, 3.0]
         lines = parts.merged(np.array([1, 1, 3]), 5)
         assert [lines.pairs(line) for line in range(5)] == [[], [(0, 1), (2, 3)], [], [(0, 0)], []]
-        assert lines.words.tolist() == [0, 10, 0, 2, 0]
-        assert lines.mass.tolist() == pytest.approx([0, 0.5 + 0.6 + 0.9, 0, 0.7, 0])
+        assert lines.weight.tolist() == [0, 10, 0, 2, 0]
+        assert lines.mass.tolist() == pytest.approx([0, 4, 0, 1.4, 0])
         assert lines.sentence_scores().tolist() == pytest.approx([0, 0.4, 0, 0.7, 0])

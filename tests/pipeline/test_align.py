@@ -234,7 +234,9 @@ class TestOddCorpora:
 
     def test_a_link_outside_its_pair_stops_the_stage(self, inputs, tmp_path, monkeypatch):
         def stray(self, corpus, **options):
-            links = BlockLinks.build(*np.zeros((3, 1), np.int64), *np.ones((2, 1)), np.full(len(corpus), 2))
+            links = BlockLinks.build(
+                *np.zeros((3, 1), np.int64), *np.ones((2, 1)), *np.ones((2, len(corpus)))
+            )
             return BlockLinks(links.offsets, links.source + 40, *list(vars(links).values())[2:])
 
         monkeypatch.setattr(Aligner, "align_block", stray)
