@@ -9,6 +9,7 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 ``target.vocabulary.tsv``
 ``lexicon/*.npy``               bitext statistics; absent where ``sizes.cells`` is null
 ``lexicon/links/*.npy``         expected links; absent where ``sizes.jumps`` is null or missing
+``lexicon/markov/*.npy``        those of the hidden Markov model; absent where ``sizes.markov`` is missing
 ``source.vectors.npy``,         word vectors, float32; absent where ``sizes.dimensions`` is null
 ``target.vectors.npy``
 =============================== ==========================================================================
@@ -130,8 +131,8 @@ class Model:
             Where to.
         vocabularies_from, lexicon_from, vectors_from : Path, optional
             Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` (the
-            expected links in ``links/``) and the stage ``embed``: they are hard-linked to save disk, or
-            copied where that cannot be.
+            expected links in ``links/``, ``markov/``) and by ``embed``: they are hard-linked to save disk,
+            or copied where that cannot be.
         """
         folder.mkdir(parents=True, exist_ok=True)
         resources = self.resources
@@ -148,11 +149,13 @@ class Model:
                 resources.lexicon.save(folder / "lexicon")
             else:
                 _link_fields(Lexicon, lexicon_from, folder / "lexicon")
-        if resources.links is not None:
+        for name, links in (("links", resources.links), ("markov", resources.markov)):
+            if links is None:
+                continue
             if lexicon_from is None:
-                resources.links.save(folder / "lexicon" / "links")
+                links.save(folder / "lexicon" / name)
             else:
-                _link_fields(Links, lexicon_from / "links", folder / "lexicon" / "links")
+                _link_fields(Links, lexicon_from / name, folder / "lexicon" / name)
         for side, vectors in zip(SIDES, (resources.source_vectors, resources.target_vectors), strict=True):
             name = f"{side}.vectors.npy"
             if vectors is None:
@@ -179,9 +182,8 @@ class Model:
                 "source_words": len(resources.source_vocabulary),
                 "target_words": len(resources.target_vocabulary),
                 "cells": None if resources.lexicon is None else resources.lexicon.cells,
-                "jumps": None
-                if resources.links is None
-                else [len(resources.links.forward_jumps), len(resources.links.reverse_jumps)],
+                "jumps": _jumps(resources.links),
+                **({} if resources.markov is None else {"markov": _jumps(resources.markov)}),
                 "dimensions": None if resources.source_vectors is None else resources.dimensions,
             },
             "calibration": list(self.calibration),
@@ -212,9 +214,11 @@ class Model:
         lexicon = (
             None if sizes["cells"] is None else read_lexicon(folder / "lexicon", sizes["cells"], lengths)
         )
-        jumps = sizes.get("jumps")
-        links = (
-            None if lexicon is None or jumps is None else read_links(folder / "lexicon/links", lexicon, jumps)
+        links, markov = (
+            None
+            if lexicon is None or jumps is None
+            else read_links(folder / "lexicon" / name, lexicon, jumps)
+            for name, jumps in (("links", sizes.get("jumps")), ("markov", sizes.get("markov")))
         )
         vectors: list[np.ndarray | None] = [None, None]
         if sizes["dimensions"] is not None:
@@ -228,7 +232,9 @@ class Model:
                 weights=weights,
                 names=names,
                 groups=tuple(described["groups"]),
-                resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links),
+                resources=Resources(
+                    lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links, markov
+                ),
                 text=described["text"],
                 calibration=Calibration(*map(float, described["calibration"])),
                 options=described["options"],
@@ -238,6 +244,10 @@ class Model:
             )
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None
+
+
+def _jumps(links: Links | None) -> list[int] | None:
+    return None if links is None else [len(links.forward_jumps), len(links.reverse_jumps)]
 
 
 def _link_fields(record: type[Lexicon] | type[Links], old: Path, new: Path) -> None:

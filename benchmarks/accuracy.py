@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import argparse
 import shutil
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,6 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.links import format_pharaoh
 from align.posteriors import load_if_there
-from align.shipped import DEFAULT, shipped_weights
 from benchmarks import eflomal, hansards
 from benchmarks.command import add_common_arguments, finish, tool_of
 from benchmarks.figures import (
@@ -37,6 +36,7 @@ from benchmarks.figures import (
 from benchmarks.gold import links_file, sampled_links
 from benchmarks.hansards import TRAIN
 from benchmarks.process import Usage
+from benchmarks.recipe import Recipe, parse
 from benchmarks.runs import Kernels, Pipeline
 
 
@@ -49,18 +49,26 @@ class Configuration:
     seen: int
 
 
-# The second is there once default weights are shipped.
 CONFIGURATIONS = (
     Configuration("gold-100", {"gold": {"train": TRAIN}, "train": {"labels": "gold"}}, TRAIN),
-    Configuration("default-weights", {"gold": {"train": 0}, "train": {"labels": "none"}}, 0),
-    Configuration("self-trained", {"gold": {"train": 0}, "train": {"labels": "silver"}}, 0),
+    Configuration("no-gold", {"gold": {"train": 0}, "train": {"labels": "none"}}, 0),
+    Configuration(
+        "self-trained", {"gold": {"train": 0}, "train": {"labels": "silver", "weights": "none"}}, 0
+    ),
 )
+# With known weights of other languages, beside them: those that are shipped.
+SHIPPED = Configuration("shipped-weights", {"gold": {"train": 0}, "train": {"labels": "none"}}, 0)
 
 
-def configurations() -> list[Configuration]:
-    """Return the configurations that can be run."""
-    shipped = DEFAULT in [path.name for path in shipped_weights()]
-    return [each for each in CONFIGURATIONS if shipped or each.options["train"]["labels"] != "none"]
+def configurations(known: Path | None) -> list[Configuration]:
+    """Return what is measured; ``known`` weights take the place of the shipped ones where any are used."""
+    if known is None:
+        return list(CONFIGURATIONS)
+    found = []
+    for each in CONFIGURATIONS:
+        train = {"weights": str(known), **each.options["train"]}
+        found.append(replace(each, options={**each.options, "train": train}))
+    return [*found, SHIPPED]
 
 
 # Timed one after the other; what configurations have in common is made and timed once.
@@ -99,6 +107,13 @@ def main() -> None:
     parser.add_argument(
         "--sizes", default="2000,20000,200000", help="numbers of pairs (default: %(default)s)"
     )
+    parser.add_argument(
+        "--known-from",
+        nargs="+",
+        metavar="GOLD",
+        help="learn the known weights from this gold instead of taking the shipped ones, which were learnt "
+        "from some English-French gold too: PREFIX:SOURCE-TARGET, as for benchmarks.default_weights",
+    )
     add_common_arguments(parser, "accuracy", with_eflomal=True)
     finish(run, parser)
 
@@ -109,7 +124,7 @@ def run(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     tool = tool_of(args)
     kernels = Kernels(args.out / "kernels")
-    bench = Bench(args, kernels, tool)
+    bench = Bench(args, kernels, tool, known_weights(args, kernels))
     bench.warm_up()
     told = facts(args.seed, **({"eflomal": tool.version} if tool else {}))
     texts, values = [], []
@@ -121,6 +136,18 @@ def run(args: argparse.Namespace) -> None:
         # After every size: the last may take an hour.
         publish(args.out, "accuracy", page(told, texts), {**told, "sizes": values})
     print(page(told, texts), end="")
+
+
+def known_weights(args: argparse.Namespace, kernels: Kernels) -> Path | None:
+    """Learn the weights of ``--known-from``; return their folder, None without."""
+    if args.known_from is None:
+        return None
+    recipe = Recipe(
+        args.out / "recipe", workdir=args.workdir, kernels=kernels, jobs=args.jobs, seed=args.seed
+    )
+    folder: Path = args.out / "weights"
+    recipe.learn([source for text in args.known_from for source in parse(text)]).save(folder)
+    return folder
 
 
 def sizes_of(text: str) -> list[int]:
@@ -147,14 +174,17 @@ def page(told: dict[str, Any], texts: list[str]) -> str:
 class Bench:
     """All that the rows of one run have in common."""
 
-    def __init__(self, args: argparse.Namespace, kernels: Kernels, tool: eflomal.Tool | None) -> None:
+    def __init__(
+        self, args: argparse.Namespace, kernels: Kernels, tool: eflomal.Tool | None, known: Path | None
+    ) -> None:
         self._args, self._kernels, self._tool = args, kernels, tool
+        self._configurations = configurations(known)
         self._links = links_file(args.gold)
         self._out: Path = args.out
 
     def warm_up(self) -> None:
         """Compile the kernels on a small part of the text."""
-        for configuration in configurations():
+        for configuration in self._configurations:
             self._pipeline("warm-up", WARM_UP, configuration).run("align,evaluate")
 
     def rows(self, size: int) -> list[Row]:
@@ -163,7 +193,7 @@ class Bench:
         folder.mkdir(exist_ok=True)
         rows: list[Row] = []
         shared: dict[str, Usage] = {}
-        for configuration in configurations():
+        for configuration in self._configurations:
             pipeline = self._pipeline(str(size), size, configuration)
             if not shared:
                 pipeline.run("preprocess")
@@ -208,6 +238,8 @@ class Bench:
             title = f"gold pairs from {start + 1} on" if start else "all gold pairs"
             tables.append(f"### {size} pairs, {title}\n\n{markdown(lines)}")
         tables.append(f"### {size} pairs, stages\n\n{markdown(stage_lines(rows))}")
+        if peers:
+            tables.append(f"### {size} pairs, cost\n\n{markdown(cost_lines(rows, peers[0]))}")
         return "\n".join(tables), {"size": size, "rows": values}
 
     def _pipeline(self, name: str, size: int, configuration: Configuration) -> Pipeline:
@@ -236,6 +268,23 @@ class Bench:
         write_lines(links, map(format_pharaoh, found))
         usage = shared["preprocess"] + shared["lexicon"]
         return [Row("Liaison's sampler alone", links, 0, usage)]
+
+
+def cost_lines(rows: list[Row], peer: Row) -> list[dict[str, str]]:
+    """Return CPU seconds of the stages that do what eflomal does, and their ratio to its own."""
+    lines = []
+    for row in rows:
+        if row.stages and peer.usage is not None:
+            own = sum((row.stages[name] for name in ("lexicon", "train", "align")), Usage())
+            lines.append(
+                {
+                    "": row.name,
+                    "CPU s of lexicon, train and align": f"{own.cpu_seconds:.1f}",
+                    "CPU s of eflomal": f"{peer.usage.cpu_seconds:.1f}",
+                    "ratio": f"{own.cpu_seconds / peer.usage.cpu_seconds:.2f}",
+                }
+            )
+    return lines
 
 
 def stage_lines(rows: list[Row]) -> list[dict[str, str]]:

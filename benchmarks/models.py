@@ -130,7 +130,8 @@ class Training:
 
     def learner(self) -> Learner:
         """Return what learns from the pairs with the options of the stage train."""
-        names = {field.name for field in fields(Learner)}
+        # training.json tells the passes that were taken, not those allowed
+        names = {field.name for field in fields(Learner)} - {"passes"}
         options = {name: value for name, value in self.options.items() if name in names}
         most = self.options.get("fertility", 1)
         return Learner(self.edges, self.labels, most=most, origin=self._origin(), **options)

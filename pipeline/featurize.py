@@ -37,6 +37,7 @@ from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.markov import MARKOV
 from pipeline.sampling import LINKS, POSTERIORS
 from pipeline.stage import StageContext
 
@@ -85,6 +86,8 @@ def run(
     chosen, extra_chosen = _chosen(groups, extra)
     inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
     resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
+    if "markov" in chosen and resources.markov is None:
+        context.warn("the group markov has nothing to tell: there is no such model; set lexicon.markov to 5")
     pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
     shapes = np.stack([pairs.source.lengths(), pairs.target.lengths()], axis=1).astype(np.int32)
     names = feature_names(chosen, resources)
@@ -173,14 +176,17 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
         path = embed / f"{side}.vectors.npy"
         vectors.append(load_array(path, mapped=True))
     tables = Lexicon.load(lexicon, mapped=True)
-    links = lexicon / LINKS
+    links, markov = (
+        Links.load(lexicon / name, tables) if (lexicon / name).is_dir() else None for name in (LINKS, MARKOV)
+    )
     return Resources(
         tables,
         vectors[0],
         vectors[1],
         Vocabulary.load(preprocess / "source.vocabulary.tsv"),
         Vocabulary.load(preprocess / "target.vocabulary.tsv"),
-        Links.load(links, tables) if links.is_dir() else None,
+        links,
+        markov,
     )
 
 

@@ -24,6 +24,7 @@ from align.sampler import Known
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.markov import MOST_ROUNDS, learn_links
 from pipeline.preprocess_gold import SAME
 from pipeline.sampling import LINKS, MOST_CHAINS, sample_links, texts
 from pipeline.stage import StageContext
@@ -46,6 +47,7 @@ def run(
     prior_weight: float = 0.05,
     chains: int = -1,
     spelling: float = 2.0,
+    markov: int = 0,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
@@ -70,6 +72,8 @@ def run(
         (8 for 20,000), 0 no sampling, which is faster and less accurate.
     spelling : float
         Links that words spelt alike have before sampling, >= 0; 0 says nothing of spelling.
+    markov : int
+        Rounds of EM of the hidden Markov model that the feature group markov wants, 0 to 100; 0 does without.
 
     Raises
     ------
@@ -78,7 +82,7 @@ def run(
     WorkError
         If not even one pair fits the memory.
     """
-    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling)
+    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling, markov)
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
@@ -121,8 +125,12 @@ def run(
         context.note(key, value)
     context.say(f"{lexicon.cells} word pairs kept")
     del together
+    if not (chains or markov):
+        return
+    links = _known(lexicon, vocabularies, old, prior_weight, spelling)
+    if markov:
+        learn_links(context, lexicon, used, rounds=markov, known=links)
     if chains:
-        links = _known(lexicon, vocabularies, old, prior_weight, spelling)
         sample_links(context, lexicon, used, chains=chains, known=links)
 
 
@@ -143,7 +151,16 @@ def local_files(config: Config) -> list[Path]:
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    names = ("pairs", "iterations", "smoothing", "min_probability", "prior_weight", "chains", "spelling")
+    names = (
+        "pairs",
+        "iterations",
+        "smoothing",
+        "min_probability",
+        "prior_weight",
+        "chains",
+        "spelling",
+        "markov",
+    )
     _check(*(config.option(f"lexicon.{name}") for name in names))
 
 
@@ -155,6 +172,7 @@ def _check(
     weight: float,
     chains: int,
     spelling: float,
+    markov: int,
 ) -> None:
     for fits, name, value, range_told in (
         (pairs >= 0, "pairs", pairs, "0 (all) or more"),
@@ -164,6 +182,7 @@ def _check(
         (0 < weight < np.inf, "prior_weight", weight, "more than 0"),
         (0 <= spelling < np.inf, "spelling", spelling, "0 or more"),
         (-1 <= chains <= MOST_CHAINS, "chains", chains, f"-1 (chosen) to {MOST_CHAINS}"),
+        (0 <= markov <= MOST_ROUNDS, "markov", markov, f"0 (none) to {MOST_ROUNDS}"),
     ):
         if not fits:
             raise InputError(f"lexicon.{name}: {value} is out of range; give {range_told}")

@@ -25,6 +25,7 @@ from align.kernels import kernel
 if TYPE_CHECKING:
     from align.features.block import Block
     from align.lexicon import Lexicon
+    from align.posteriors import Links
 
 _NAMES = (
     "dice",
@@ -85,12 +86,12 @@ def look_up(block: Block) -> Association:
     return Association(*values, null_forward, null_reverse)
 
 
-def expected_links(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Find the sampler's expected links of each edge, both ways, float32, shape (E,).
+def expected_links(block: Block, links: Links | None) -> tuple[np.ndarray, np.ndarray]:
+    """Find the expected links of each edge in tables of them, both ways, float32, shape (E,).
 
-    The resources must have tables of them.
+    There must be such tables, and the lexicon they go with.
     """
-    lexicon, links = block.resources.lexicon, block.resources.links
+    lexicon = block.resources.lexicon
     assert lexicon is not None
     assert links is not None
     forward, _, reverse = _of_edges(block, lexicon, (links.forward, links.forward, links.reverse))

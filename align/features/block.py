@@ -208,6 +208,12 @@ class Block:
         forward, reverse = self._whole._expected_links
         return forward[self._edges], reverse[self._edges]
 
+    @property
+    def markov_links(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return the Markov model's expected links of each edge, both ways; there must be such tables."""
+        forward, reverse = self._whole._markov_links
+        return forward[self._edges], reverse[self._edges]
+
     @cached_property
     def same_names(self) -> np.ndarray:
         """Return whether the words of each edge are the same name or number, bool, shape (E,)."""
@@ -246,7 +252,11 @@ class Block:
 
     @cached_property
     def _expected_links(self) -> tuple[np.ndarray, np.ndarray]:
-        return association.expected_links(self)
+        return association.expected_links(self, self.resources.links)
+
+    @cached_property
+    def _markov_links(self) -> tuple[np.ndarray, np.ndarray]:
+        return association.expected_links(self, self.resources.markov)
 
 
 def _distinct(ids: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

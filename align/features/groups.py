@@ -22,6 +22,7 @@ from align.features import (
     context,
     cosine,
     frequency,
+    markov,
     position,
     posterior,
     spelling,
@@ -111,6 +112,11 @@ GROUPS: dict[str, Group] = {
         "sampled posteriors both ways, of pairs not sampled by the sampler's tables, competition, neighbours",
         posterior.names,
         posterior.fill,
+    ),
+    "markov": Group(
+        "posteriors both ways of the hidden Markov model (lexicon.markov), competition",
+        markov.names,
+        markov.fill,
     ),
     "concat": Group(
         "the two word vectors side by side; cannot prefer one perfect matching to another",

@@ -37,7 +37,7 @@ def posteriors(block: Block) -> chain.Posteriors:
         forward, reverse = block.stored.dense(block.shapes)
         wanted = ~block.stored.sampled
     if lexicon is not None and links is not None and wanted.any():
-        _run_tables(block, links, wanted, forward, reverse)
+        run_tables(block, links, block.expected_links, wanted, forward, reverse)
     return chain.Posteriors(forward, reverse, np.sqrt(forward * reverse))
 
 
@@ -76,16 +76,36 @@ def jump_weights(counted: np.ndarray, length: int) -> np.ndarray:
     return weights
 
 
-def _run_tables(
+def run_tables(
     block: Block,
     links: Links,
+    of_edges: tuple[np.ndarray, np.ndarray],
     wanted: np.ndarray,
     forward: np.ndarray,
     reverse: np.ndarray,
+    *,
+    null_odds: float = 1.0,
 ) -> None:
+    """Write the posteriors that tables of expected links give the edges of the wanted pairs.
+
+    Parameters
+    ----------
+    block : Block
+        N pairs with E edges.
+    links : Links
+        The tables.
+    of_edges : (ndarray, ndarray)
+        Their links of each edge in both directions, float32, shape (E,).
+    wanted : ndarray of bool, shape (N,)
+        The pairs.
+    forward, reverse : ndarray of float32, shape (E,)
+        Written to.
+    null_odds : float
+        How much likelier NULL is than :data:`align.features.chain.NULL_PROBABILITY` says, as a ratio of odds.
+    """
     source, target = block.source, block.target
     n_source, n_target = len(links.forward_totals), len(links.reverse_totals)
-    counts, reverse_counts = block.expected_links
+    counts, reverse_counts = of_edges
     longest = chain.padded(int(block.shapes.max(initial=1)))
     _learnt_chains(
         block.shapes,
@@ -93,11 +113,11 @@ def _run_tables(
         wanted,
         counts,
         (source.of_words(links.forward_totals) + LEXICAL * n_target)[source.tokens],
-        _null(target.of_words(links.null_forward), links.null_forward)[target.tokens],
+        null_odds * _null(target.of_words(links.null_forward), links.null_forward)[target.tokens],
         jump_weights(links.forward_jumps, longest),
         reverse_counts,
         (target.of_words(links.reverse_totals) + LEXICAL * n_source)[target.tokens],
-        _null(source.of_words(links.null_reverse), links.null_reverse)[source.tokens],
+        null_odds * _null(source.of_words(links.null_reverse), links.null_reverse)[source.tokens],
         jump_weights(links.reverse_jumps, longest),
         block.source_starts,
         block.target_starts,

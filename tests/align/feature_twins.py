@@ -255,9 +255,8 @@ def chain_group(pair):
     )
 
 
-def posterior_group(pair):
-    """The chain again, over the expected links and jumps of the sampler."""
-    links = pair.resources.links
+def table_posteriors(pair, links, links_forward, links_reverse, null_odds=1.0):
+    """The chain again, over tables of expected links and jumps."""
     sizes = len(links.forward_totals), len(links.reverse_totals)
 
     def jump(counted):
@@ -266,26 +265,38 @@ def posterior_group(pair):
 
     def null(table, ids):
         total = float(table.sum()) + 1e-3 * len(table)
-        return [(each + 1e-3) / total for each in pair.look_up(table, ids)]
+        return [null_odds * (each + 1e-3) / total for each in pair.look_up(table, ids)]
 
     totals = np.array(pair.look_up(links.forward_totals, pair.source_ids)) + 3e-4 * sizes[1]
     forward = chain_posterior(
-        (pair.links_forward + 3e-4) / totals[:, None],
+        (links_forward + 3e-4) / totals[:, None],
         null(links.null_forward, pair.target_ids),
         jump(links.forward_jumps),
     )
     totals = np.array(pair.look_up(links.reverse_totals, pair.target_ids)) + 3e-4 * sizes[0]
     reverse = chain_posterior(
-        ((pair.links_reverse + 3e-4) / totals).T,
+        ((links_reverse + 3e-4) / totals).T,
         null(links.null_reverse, pair.source_ids),
         jump(links.reverse_jumps),
     ).T
     joint = np.sqrt(forward * reverse)
-    own = np.stack([forward, reverse, joint, np.vectorize(scaled_log)(joint * joint)], axis=2)
+    logs = np.vectorize(scaled_log)(joint * joint)
+    own = np.stack([forward, reverse, joint, logs], axis=2)
+    return joint, np.concatenate([own, shares_and_margins(joint)], axis=2)
+
+
+def posterior_group(pair):
+    joint, own = table_posteriors(pair, pair.resources.links, pair.links_forward, pair.links_reverse)
     padded = np.pad(joint, 1)
     before, after = padded[:-2, :-2], padded[2:, 2:]
     around = np.stack([before, after, np.sqrt(before * after)], axis=2)
-    return np.concatenate([own, shares_and_margins(joint), around], axis=2)
+    return np.concatenate([own, around], axis=2)
+
+
+def markov_group(pair):
+    """NULL has the probability 0.2, not 0.1."""
+    links = pair.resources.markov
+    return table_posteriors(pair, links, pair.markov_forward, pair.markov_reverse, 0.25 * 9)[1]
 
 
 def context(pair):
@@ -326,5 +337,6 @@ TWINS = {
     "chain": chain_group,
     "context": context,
     "posterior": posterior_group,
+    "markov": markov_group,
     "concat": concat,
 }

@@ -40,10 +40,10 @@ def files(folder):
     return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
 
 
-def with_links(model):
+def with_links(model, name="links"):
     twelve, jumps = np.full(12, 2.0, dtype=np.float32), np.ones(7, dtype=np.float32)
     links = Links(*[twelve] * 6, jumps, jumps)
-    return replace(model, resources=replace(model.resources, links=links))
+    return replace(model, resources=replace(model.resources, **{name: links}))
 
 
 class TestSaved:
@@ -86,19 +86,20 @@ class TestSaved:
         replace(model, resources=bare).save(tmp_path)
         assert Model.load(tmp_path).resources.dimensions == 0
 
-    def test_expected_links(self, folder, tmp_path):
+    @pytest.mark.parametrize("tables", ["links", "markov"])
+    def test_expected_links(self, folder, tmp_path, tables):
         model, linked = Model.load(folder), tmp_path / "with"
-        assert model.resources.links is None
-        with_links(model).save(linked)
-        loaded = Model.load(linked).resources.links
+        assert getattr(model.resources, tables) is None
+        with_links(model, tables).save(linked)
+        loaded = getattr(Model.load(linked).resources, tables)
         assert loaded.null_forward.tolist() == [2.0] * 12
         assert len(loaded.forward_jumps) == 7
         Model.load(linked).save(tmp_path / "again", lexicon_from=linked / "lexicon")
         assert files(tmp_path / "again") == files(linked)
-        name = "lexicon/links/forward.npy"
+        name = f"lexicon/{tables}/forward.npy"
         assert os.path.samefile(tmp_path / "again" / name, linked / name)
         with pytest.raises(ValueError, match="links of 12 cells, a lexicon of None"):
-            replace(with_links(model).resources, lexicon=None)
+            replace(with_links(model, tables).resources, lexicon=None)
 
     def test_a_model_of_before_the_sampler(self, folder):
         """Its model.json says nothing of jumps."""
@@ -177,11 +178,12 @@ class TestSeveralLinks:
 
 
 class TestDamaged:
-    def test_other_jumps_than_told(self, folder, tmp_path):
-        with_links(Model.load(folder)).save(tmp_path / "with")
-        np.save(tmp_path / "with/lexicon/links/forward_jumps.npy", np.ones(5, dtype=np.float32))
+    @pytest.mark.parametrize("tables", ["links", "markov"])
+    def test_other_jumps_than_told(self, folder, tmp_path, tables):
+        with_links(Model.load(folder), tables).save(tmp_path / "with")
+        np.save(tmp_path / f"with/lexicon/{tables}/forward_jumps.npy", np.ones(5, dtype=np.float32))
         with pytest.raises(
-            InputError, match=r"links: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
+            InputError, match=rf"{tables}: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
         ):
             Model.load(tmp_path / "with")
 

@@ -1,5 +1,7 @@
 """What is learnt from gold pairs, and what is found without learning."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -14,6 +16,7 @@ from align.sampler import SCALE
 from benchmarks import ablation, accuracy, hansards, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
 from benchmarks.models import Training
+from benchmarks.process import Usage
 
 OPTIONS = {"solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.01, "passes": 50, "seed": 0, "pairs": 9}
 
@@ -81,12 +84,24 @@ def test_sizes_are_whole_numbers():
             accuracy.sizes_of(wrong)
 
 
-def test_the_row_of_the_default_weights_needs_them(monkeypatch, tmp_path):
+def test_known_weights_take_the_place_of_the_shipped_ones(tmp_path):
     names = [each.name for each in accuracy.CONFIGURATIONS]
-    monkeypatch.setattr(accuracy, "shipped_weights", lambda: [tmp_path / "default"])
-    assert [each.name for each in accuracy.configurations()] == names
-    monkeypatch.setattr(accuracy, "shipped_weights", lambda: [tmp_path / "other"])
-    assert [each.name for each in accuracy.configurations()] == ["gold-100", "self-trained"]
+    assert [each.name for each in accuracy.configurations(None)] == names
+    found = {each.name: each.options["train"] for each in accuracy.configurations(tmp_path)}
+    assert list(found) == [*names, "shipped-weights"]
+    assert found["gold-100"] == {"labels": "gold", "weights": str(tmp_path)}
+    assert found["no-gold"] == {"labels": "none", "weights": str(tmp_path)}
+    assert found["self-trained"]["weights"] == "none"  # nothing else is learnt from
+    assert found["shipped-weights"] == {"labels": "none"}
+
+
+def test_the_cost_is_that_of_the_stages_that_align():
+    seconds = {"embed": 90.0, "lexicon": 3.0, "train": 1.0, "align": 2.0}
+    stages = {name: Usage(value) for name, value in seconds.items()}
+    peer = accuracy.Row("eflomal", Path("links.txt"), usage=Usage(12.0))
+    own = accuracy.Row("Liaison", Path("links.txt"), stages=stages)
+    (line,) = accuracy.cost_lines([own, peer], peer)
+    assert list(line.values()) == ["Liaison", "6.0", "12.0", "0.50"]
 
 
 def test_options_are_added_to_sections():

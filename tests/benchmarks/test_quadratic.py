@@ -29,16 +29,11 @@ def gold(count=12, words=6):
     assert diagonal.sum() == count * words
     ids = [list(range(words)) for _ in range(count)]
     corpus = Corpus(Sentences.from_lists(ids), Sentences.from_lists(ids))
-    words = edges.shapes.sum(axis=0)
+    texts = tuple((f"s{pair}", f"t{pair}") for pair in range(count))
+    nothing = np.zeros(0, dtype=bool)
+    labels = Labels.from_lists(links)
     training = Training(
-        edges,
-        Labels.from_lists(links),
-        np.arange(count),
-        OPTIONS,
-        ("spelling",),
-        (),
-        tuple((str(pair), "") for pair in range(count)),
-        (np.zeros(words[0], dtype=bool), np.zeros(words[1], dtype=bool)),
+        edges, labels, np.arange(count), OPTIONS, ("spelling",), (), texts, (nothing, nothing)
     )
     parts = [np.arange(count // 2), np.arange(count // 2, count)]
     return Gold("made", training, corpus, links, parts, RESOURCES)

@@ -42,12 +42,13 @@ def test_what_has_seen_pairs_is_only_measured_on_the_others(files, tmp_path, mon
     files("a.align", GOLD)
     (tmp_path / "5").mkdir()
     bench = accuracy.Bench(
-        argparse.Namespace(gold=tmp_path / "a", out=tmp_path), Kernels(tmp_path / "kernels"), None
+        argparse.Namespace(gold=tmp_path / "a", out=tmp_path), Kernels(tmp_path / "kernels"), None, None
     )
     used = Usage(1.0, 2.0, 1 << 20)
+    stages = dict.fromkeys(("lexicon", "train", "align"), used)
     rows = [
-        accuracy.Row("Liaison gold", files("x.txt", GOLD), 1, used, {"train": used}),
-        accuracy.Row("Liaison no gold", files("y.txt", WRONG), 0, used, {"train": used}),
+        accuracy.Row("Liaison gold", files("x.txt", GOLD), 1, used, stages),
+        accuracy.Row("Liaison no gold", files("y.txt", WRONG), 0, used, stages),
         accuracy.Row("eflomal union", files("z.txt", WRONG), 0, used),
     ]
     text, values = bench.report(5, rows)

@@ -133,12 +133,12 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
     train.run(context, lam=0.02)
     model = Model.load(tmp_path / "out")
     edges = Edges.load(stages / "featurize" / "edges")
-    assert model.names == edges.names
+    assert model.names == edges.names + edges.extra.names
     assert set(model.groups) == set(GROUPS)
     assert model.languages == ("en", "fr")
     assert model.options == {
         "solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.02, "passes": 50, "tolerance": 1e-3,
-        "seed": 3, "weights": "default",
+        "seed": 3, "weights": "default", "fertility": 2,
     }  # fmt: skip
     training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
     assert training["solver"] == "bcfw"
@@ -158,7 +158,7 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
 
 
 def test_the_weights_link_the_pairs_as_they_were_labelled(stages, tmp_path):
-    train.run(context_of(stages, tmp_path / "out"))
+    train.run(context_of(stages, tmp_path / "out"), fertility=1)
     weights = Model.load(tmp_path / "out").weights
     edges = Edges.load(stages / "featurize" / "edges")
     linked = solve(edges.features @ weights, edges.shapes, edges.offsets)
@@ -168,7 +168,7 @@ def test_the_weights_link_the_pairs_as_they_were_labelled(stages, tmp_path):
 
 
 def test_figures_are_those_of_the_saved_weights(stages, tmp_path):
-    train.run(context_of(stages, tmp_path / "out"), passes=2, tolerance=0.0, lam=0.1)
+    train.run(context_of(stages, tmp_path / "out"), passes=2, tolerance=0.0, lam=0.1, fertility=1)
     training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
     assert training["status"] == "pass-limit"
     weights = Model.load(tmp_path / "out").weights
@@ -248,7 +248,7 @@ def test_folds_are_refused_where_there_are_too_few_different_pairs(stages, tmp_p
 
 def test_several_links_a_word_need_features_of_words(stages, tmp_path):
     (stages / "featurize" / "edges" / "extra.names.json").unlink()
-    train.run(context_of(stages, tmp_path / "one"))
+    train.run(context_of(stages, tmp_path / "one"), fertility=1)
     with pytest.raises(InputError, match="no features of words; run label and featurize again"):
         train.run(context_of(stages, tmp_path / "two"), fertility=2)
 
@@ -403,9 +403,12 @@ class TestGivenWeights:
     def test_weights_alone_are_enough(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")
         (tmp_path / "configs").mkdir()
-        Weights(
-            known.names, known.weights, known.groups, Calibration(2.0, -1.0, -0.5), {"lam": 1}, {"by": "hand"}
-        ).save(tmp_path / "configs" / "mine")
+        calibration = Calibration(2.0, -1.0, -0.5)
+        several = {"fertility": 2, "extra_groups": EXTRA}
+        given = Weights(
+            known.names, known.weights, known.groups, calibration, {"lam": 1}, {"by": "hand"}, **several
+        )
+        given.save(tmp_path / "configs" / "mine")
         # relative to the configuration file
         context = context_of(stages, tmp_path / "out", weights="mine")
         context = replace(context, config=replace(context.config, path=tmp_path / "configs" / "c.toml"))
@@ -417,7 +420,10 @@ class TestGivenWeights:
     def test_weights_of_other_features_are_refused(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")
         names = ("bias", "warmth", *known.names[2:])
-        Weights(names, known.weights, known.groups, (1.0, 0.0), {}, {}).save(tmp_path / "mine")
+        given = Weights(
+            names, known.weights, known.groups, (1.0, 0.0), {}, {}, fertility=2, extra_groups=EXTRA
+        )
+        given.save(tmp_path / "mine")
         context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
         with pytest.raises(InputError, match=r"mine: its features are not those .*warmth.*; get the weights"):
             train.run(context, labels="none")
