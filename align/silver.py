@@ -1,7 +1,10 @@
 """Silver labels: links good enough to train on where nobody has made any by hand.
 
-Two methods, both of which give matchings (a labelling that is none cannot train a matching model):
+Three methods, all of which give matchings (a labelling that is none cannot train a matching model):
 
+``sampled``
+    The maximum-weight matching among links with p(j, k) = sqrt(f(j, k) r(j, k)) above a threshold, f and r
+    the sampled probabilities of both directions (:mod:`align.sampler`); doubtful ones cost nothing.
 ``cosine``
     The best target word of each source word by the cosine of their vectors; of several source words that
     choose the same target word the nearest keeps it.
@@ -20,6 +23,8 @@ are right (Jalili Sabet et al. 2020, "SimAlign", tables 2 and 5).
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from align.cooccurrence import read_only
@@ -27,6 +32,37 @@ from align.corpus import Corpus
 from align.kernels import kernel
 from align.labels import Labels
 from align.lexicon import Lexicon, edge_values
+from align.matching import solve
+from align.posteriors import Posteriors
+
+# Sampled links less probable than this are wrong, more probable ones below the threshold doubtful.
+_DOUBTFUL = 0.15
+
+
+def sampled(block: Corpus, posteriors: Posteriors, *, threshold: float = 0.6) -> Labels:
+    """Label pairs by what was sampled of them.
+
+    Parameters
+    ----------
+    block : Corpus
+        N sentence pairs.
+    posteriors : Posteriors
+        Of these pairs; one that was not sampled gets no link.
+    threshold : float
+        Links need a higher probability, in [0, 1].
+
+    Returns
+    -------
+    Labels
+        Of N pairs; a pair may have no link.
+    """
+    shapes, offsets = _shapes(block)
+    forward, reverse = posteriors.dense(shapes)
+    probable = np.sqrt(forward * reverse).astype(np.float64)
+    sure = solve(np.where(probable > threshold, probable, -1.0), shapes, offsets)
+    there = sure | (probable > _DOUBTFUL)
+    labels = Labels.from_edges(there, shapes)
+    return replace(labels, sure=sure[there])
 
 
 def cosine(

@@ -20,7 +20,7 @@ from align.errors import InputError, WorkError
 from align.features import pair_shapes
 from align.labels import Labels, from_gold
 from align.lexicon import Lexicon, edge_values
-from align.posteriors import load_if_there
+from align.posteriors import Posteriors, load_if_there
 from align.shipped import DEFAULT, shipped_weights
 from pipeline.config import Config
 from pipeline.gold import read_gold
@@ -29,8 +29,11 @@ from pipeline.stage import StageContext
 
 CORPUS, GOLD = 0, 1
 KINDS = ("silver", "gold", "both", "none")
-METHODS = ("mutual", "cosine")
+METHODS = ("sampled", "mutual", "cosine")
 SIDES = ("source", "target")
+
+# A link needs a higher score than this, by method.
+_THRESHOLDS = {"sampled": 0.6, "mutual": 0.3, "cosine": 0.3}
 
 # Fewer usable pairs than this part of the sample mean that labels cannot be made like this.
 LEAST_USABLE = 0.05
@@ -44,8 +47,8 @@ def run(
     context: StageContext,
     *,
     pairs: int = 2000,
-    method: str = "mutual",
-    threshold: float = 0.3,
+    method: str = "sampled",
+    threshold: float | None = None,
     lexical: float = 2.0,
     neighbours: float = 0.2,
     position: float = 0.5,
@@ -58,11 +61,12 @@ def run(
     pairs : int
         Parts of the corpus that get silver labels, a seeded sample, >= 1.
     method : str
-        How silver labels are made: ``mutual``, words that are each other's best by vectors, lexical
+        How silver labels are made: ``sampled``, the links that the stage lexicon sampled, or ``mutual`` where
+        it sampled none (lexicon.chains = 0); ``mutual``, words that are each other's best by vectors, lexical
         probabilities, neighbours and position; ``cosine``, the nearest target word of each source word by
         vectors alone.
-    threshold : float
-        Silver links need a higher score.
+    threshold : float, optional
+        Silver links need a higher score. Default: 0.6 for sampled probabilities, else 0.3.
     lexical : float
         Weight of the lexical probabilities against the cosine of the vectors, >= 0 (``mutual``).
     neighbours : float
@@ -94,22 +98,12 @@ def run(
     summary: dict[str, Any] = {"labels": wanted, "silver": None, "gold": None}
     made: list[tuple[int, np.ndarray, Labels]] = []
     if wanted in ("silver", "both"):
-        source, target = (_vectors(context.inputs["embed"] / f"{side}.vectors.npy") for side in SIDES)
-
-        def label(block: Corpus) -> Labels:
-            if method == "cosine":
-                return silver.cosine(block, source, target, threshold=threshold)
-            return silver.mutual(
-                block,
-                source,
-                target,
-                lexicon,
-                lexical=lexical,
-                neighbours=neighbours,
-                position=position,
-                threshold=threshold,
-            )
-
+        if method == "sampled" and not (context.inputs["lexicon"] / POSTERIORS).is_dir():
+            method = "mutual"
+        if threshold is None:
+            threshold = _THRESHOLDS[method]
+        weights = {"lexical": lexical, "neighbours": neighbours, "position": position}
+        label = _labeller(context, lexicon, method, threshold, weights)
         chosen, labels, summary["silver"] = _silver(context, label, lexicon, pairs, method, threshold)
         summary["threshold"] = threshold
         made.append((CORPUS, chosen, labels))
@@ -122,6 +116,19 @@ def run(
     _write(context, made, summary)
 
 
+def _labeller(
+    context: StageContext, lexicon: Lexicon, method: str, threshold: float, weights: dict[str, float]
+) -> Callable[[Corpus, np.ndarray], Labels]:
+    """Return what labels the parts of the corpus with the given indices."""
+    if method == "sampled":
+        found = Posteriors.load(context.inputs["lexicon"] / POSTERIORS / "corpus")
+        return lambda block, sample: silver.sampled(block, found.take(sample), threshold=threshold)
+    source, target = (_vectors(context.inputs["embed"] / f"{side}.vectors.npy") for side in SIDES)
+    if method == "cosine":
+        return lambda block, _: silver.cosine(block, source, target, threshold=threshold)
+    return lambda block, _: silver.mutual(block, source, target, lexicon, threshold=threshold, **weights)
+
+
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
     pairs, method, threshold = (config.option(f"label.{name}") for name in ("pairs", "method", "threshold"))
@@ -130,12 +137,12 @@ def check(config: Config) -> None:
     wanted_labels(config.option("train.labels"), config.option("gold.train"))
 
 
-def _check(pairs: int, method: str, threshold: float, weights: dict[str, float], least: float) -> None:
+def _check(pairs: int, method: str, threshold: float | None, weights: dict[str, float], least: float) -> None:
     if pairs < 1:
         raise InputError(f"label.pairs: {pairs} is less than 1; give for example 2000")
     if method not in METHODS:
         raise InputError(f"label.method: no method {method!r}; choose one of {', '.join(METHODS)}")
-    if not np.isfinite(threshold):
+    if threshold is not None and not np.isfinite(threshold):
         raise InputError(f"label.threshold: {threshold} is not finite; give a number such as 0.3")
     for name, value in weights.items():
         if not 0 <= value < np.inf:
@@ -169,7 +176,7 @@ def wanted_labels(labels: str | None, train: int) -> str:
 
 def _silver(
     context: StageContext,
-    label: Callable[[Corpus], Labels],
+    label: Callable[[Corpus, np.ndarray], Labels],
     lexicon: Lexicon,
     pairs: int,
     method: str,
@@ -177,7 +184,7 @@ def _silver(
 ) -> tuple[np.ndarray, Labels, dict[str, Any]]:
     """Return a sample of the corpus, its labels, and figures of both."""
     sample, block = _sample(context, pairs)
-    labels = label(block)
+    labels = label(block, sample)
     linked = np.flatnonzero(labels.counts() > 0)
     if len(linked) < LEAST_USABLE * len(sample):
         raise WorkError(

@@ -1,6 +1,7 @@
 """Silver labels are the links their formulas say, and matchings always."""
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,9 @@ from align import metrics
 from align.corpus import Corpus, Sentences
 from align.lexicon import edge_values, estimate
 from align.links import Link, read_file
-from align.silver import cosine, evidence, mutual
+from align.posteriors import Posteriors
+from align.sampler import SCALE
+from align.silver import cosine, evidence, mutual, sampled
 from align.vocabulary import Vocabulary
 
 VS, VT = 20, 25
@@ -221,3 +224,32 @@ def test_labels_of_the_sample_are_mostly_right_without_vectors():
 def test_labels_of_the_hansards_are_mostly_right_without_vectors(real_data):
     files = [real_data(f"gold/hansards-test.{name}") for name in ("en", "fr", "align")]
     assert error_rate(*files) < 0.235
+
+
+class TestSampled:
+    """Links that were sampled of the pairs themselves."""
+
+    def posteriors(self, *matrices):
+        """Both directions alike, one matrix a pair; None: a pair that was not sampled."""
+        shapes = np.array([(1, 1) if matrix is None else np.shape(matrix) for matrix in matrices])
+        flat = [np.zeros(1) if matrix is None else np.ravel(matrix) for matrix in matrices]
+        both = np.round(np.concatenate(flat) * SCALE).astype(np.uint16)
+        there = np.array([matrix is not None for matrix in matrices])
+        found = Posteriors.of(shapes, both, both)
+        return replace(found, sampled=there)
+
+    def block(self, *shapes):
+        sides = ([list(range(length)) for length in lengths] for lengths in zip(*shapes, strict=True))
+        return Corpus(*map(Sentences.from_lists, sides))
+
+    def test_sure_links_are_a_matching_and_doubtful_ones_are_free(self):
+        found = self.posteriors([[0.9, 0.7, 0.0], [0.0, 0.95, 0.3]], None)
+        labels = sampled(self.block((2, 3), (1, 1)), found)
+        rows = list(zip(labels.source.tolist(), labels.target.tolist(), labels.sure.tolist(), strict=True))
+        assert rows == [(0, 0, True), (0, 1, False), (1, 1, True), (1, 2, False)]
+        assert labels.counts().tolist() == [2, 0]
+
+    def test_the_threshold_counts(self):
+        found = self.posteriors([[0.9, 0.0], [0.0, 0.7]])
+        labels = sampled(self.block((2, 2)), found, threshold=0.8)
+        assert labels.sure.tolist() == [True, False]

@@ -13,6 +13,7 @@ from align.errors import InputError, WorkError
 from align.labels import Labels
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Posteriors
+from align.sampler import SCALE
 from pipeline import label
 from pipeline.config import Config
 from pipeline.engine import Serial
@@ -204,6 +205,21 @@ def test_no_labels_can_be_asked_for(context):
     assert summary == {"labels": "none", "silver": None, "gold": None}
 
 
+def test_what_was_sampled_makes_labels_if_there_is_any(context, stages):
+    corpus = Corpus.load(stages / "preprocess" / "corpus")
+    shapes = np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
+    right = np.concatenate([np.eye(n, dtype=np.uint16).ravel() for n in corpus.source.lengths()])
+    found = Posteriors.of(shapes, right * SCALE, right * SCALE)
+    found.save(stages / "lexicon" / "posteriors" / "corpus")
+    label.run(context, pairs=50)
+    _, pairs, labels, summary = made(context)
+    assert (summary["silver"]["method"], summary["threshold"]) == ("sampled", 0.6)
+    expected = silver.sampled(corpus.take(pairs), found.take(pairs))
+    assert labels.source.tolist() == expected.source.tolist()
+    assert labels.sure.tolist() == expected.sure.tolist()
+    assert len(labels.source) == corpus.source.lengths()[pairs].sum()
+
+
 @pytest.mark.parametrize("method", ["mutual", "cosine"])
 def test_the_methods_are_those_of_the_library(context, stages, method):
     label.run(context, pairs=30, method=method, threshold=0.4)
@@ -321,7 +337,7 @@ def test_a_corpus_without_usable_pairs_is_refused(context, stages):
     ("options", "message"),
     [
         ({"pairs": 0}, r"label\.pairs: 0 is less than 1; give for example 2000"),
-        ({"method": "best"}, r"label\.method: no method 'best'; choose one of mutual, cosine"),
+        ({"method": "best"}, r"label\.method: no method 'best'; choose one of sampled, mutual, cosine"),
         ({"threshold": float("nan")}, r"label\.threshold: nan is not finite; give a number such as 0\.3"),
         ({"lexical": -1.0}, r"label\.lexical: -1\.0 is out of range; give 0 or more"),
         ({"neighbours": float("inf")}, r"label\.neighbours: inf is out of range; give 0 or more"),
