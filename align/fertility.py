@@ -31,6 +31,7 @@ import numpy as np
 from align.errors import WorkError
 from align.fertility_kernels import scratch, solve_pair
 from align.kernels import kernel
+from align.matching import block_arrays, writeable
 
 # Outcomes of the block kernel other than "all solved": which check the input failed.
 _SOLVED, _MISFIT, _NOT_FINITE, _BAD_COST = 0, 1, 2, 3
@@ -73,16 +74,10 @@ def solve(
     ValueError
         If a weight is NaN or infinite, a cost is NaN or below 0, or the arrays do not fit each other.
     """
-    theta, source_costs, target_costs = map(_writeable, (theta, source_costs, target_costs))
-    shapes = np.ascontiguousarray(shapes, dtype=np.int32)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     if most < 1:
         raise ValueError(f"fertility: {most} links a word; give 1 or more")
-    if theta.ndim != 1 or shapes.ndim != 2 or shapes.shape[1] != 2 or offsets.shape != (len(shapes) + 1,):
-        raise ValueError(
-            f"fertility: theta {theta.shape}, shapes {shapes.shape} and offsets {offsets.shape} do not fit; "
-            "give (E,), (N, 2) and (N + 1,)"
-        )
+    theta, shapes, offsets = block_arrays("fertility", theta, shapes, offsets)
+    source_costs, target_costs = writeable(source_costs), writeable(target_costs)
     words = shapes.sum(axis=0, dtype=np.int64)
     if source_costs.shape != (words[0],) or target_costs.shape != (words[1],):
         raise ValueError(
@@ -171,12 +166,6 @@ def lp(theta: np.ndarray, source_costs: np.ndarray, target_costs: np.ndarray, *,
         raise WorkError(f"lp: the solution is {off:.1e} away from integers; use the flow solver")
     links[rows, columns] = result.x[: len(rows)] > 0.5
     return links
-
-
-def _writeable(values: np.ndarray) -> np.ndarray:
-    """Return contiguous float64 that may be written: another type to the compiler costs more than a copy."""
-    values = np.ascontiguousarray(values, dtype=np.float64)
-    return values if values.flags.writeable else values.copy()
 
 
 @kernel

@@ -58,16 +58,7 @@ def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndar
     ValueError
         If a weight is NaN or infinite, or the arrays do not fit each other.
     """
-    theta = np.ascontiguousarray(theta, dtype=np.float64)
-    if not theta.flags.writeable:  # another type to the compiler: a copy costs less than a second compilation
-        theta = theta.copy()
-    shapes = np.ascontiguousarray(shapes, dtype=np.int32)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-    if theta.ndim != 1 or shapes.ndim != 2 or shapes.shape[1] != 2 or offsets.shape != (len(shapes) + 1,):
-        raise ValueError(
-            f"matching: theta {theta.shape}, shapes {shapes.shape} and offsets {offsets.shape} do not fit; "
-            "give (E,), (N, 2) and (N + 1,)"
-        )
+    theta, shapes, offsets = block_arrays("matching", theta, shapes, offsets)
     links = np.zeros(len(theta), dtype=np.bool_)
     outcome, pair = _solve_block(theta, shapes, offsets, links)
     if outcome == _MISFIT:
@@ -77,6 +68,27 @@ def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndar
     if outcome == _NOT_FINITE:
         raise ValueError(f"matching: pair {pair} has a weight that is NaN or infinite; give finite weights")
     return links
+
+
+def block_arrays(
+    where: str, theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the arrays of a block as kernels take them; a ValueError that begins with ``where`` else."""
+    theta = writeable(theta)
+    shapes = np.ascontiguousarray(shapes, dtype=np.int32)
+    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
+    if theta.ndim != 1 or shapes.ndim != 2 or shapes.shape[1] != 2 or offsets.shape != (len(shapes) + 1,):
+        raise ValueError(
+            f"{where}: theta {theta.shape}, shapes {shapes.shape} and offsets {offsets.shape} do not fit; "
+            "give (E,), (N, 2) and (N + 1,)"
+        )
+    return theta, shapes, offsets
+
+
+def writeable(values: np.ndarray) -> np.ndarray:
+    """Return contiguous float64 that may be written: another type to the compiler costs more than a copy."""
+    values = np.ascontiguousarray(values, dtype=np.float64)
+    return values if values.flags.writeable else values.copy()
 
 
 def lp(theta: np.ndarray) -> np.ndarray:
