@@ -22,6 +22,14 @@ from pipeline.stage import StageContext
 # For ``train.weights``: there are no known weights.
 NO_WEIGHTS = "none"
 
+# Options that say how to learn.
+_OF_TRAINING = frozenset(
+    f"train.{name}"
+    for name in (
+        "solver", "cost_fn", "cost_fp", "lam", "passes", "tolerance", "time_limit", "fertility", "folds"
+    )
+)  # fmt: skip
+
 
 def weights_folder(config: Config) -> Path:
     """Return the folder of ``train.weights``: beside the configuration file, else wherever it is found.
@@ -63,6 +71,12 @@ def take_weights(context: StageContext) -> None:
     given.check(resources, where=folder)
     if "posterior" in given.groups and resources.links is None:
         context.warn("the weights count on sampled posteriors, and there are none; set lexicon.chains to -1")
+    idle = sorted(context.config.given.intersection(_OF_TRAINING))
+    if idle:
+        context.warn(
+            f"{', '.join(idle)}: without effect, for nothing is learnt; "
+            "set train.labels to silver, or gold.train"
+        )
     facts: dict[str, Any] = {
         "solver": None, "status": "weights given", "weights": folder.name, "pairs": 0, "primal": None,
         "dual": None, "gap": None, "averaged": None, "passes": 0, "oracle_calls": 0,

@@ -433,6 +433,15 @@ class TestGivenWeights:
         with pytest.raises(InputError, match=r"train\.weights: nowhere: no such weights; give a folder"):
             train.run(context, labels="none")
 
+    def test_options_of_a_training_that_is_none_are_warned_of(self, stages, tmp_path):
+        self.given(stages, tmp_path / "known")
+        context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "known"))
+        given = frozenset({"train.lam", "train.solver", "train.weights"})
+        context = replace(context, config=replace(context.config, given=given))
+        train.run(context, labels="none")
+        (warning,) = context.notes["warnings"]
+        assert warning.startswith("train.lam, train.solver: without effect, for nothing is learnt")
+
     def test_training_starts_from_them(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")
         far = Weights(known.names[:5], known.weights[:5] + 3, known.groups, (1.0, 0.0), {}, {})
