@@ -10,11 +10,11 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from align.solvers.block import bcfw
+from align.solvers.block import BlockState, bcfw
 from align.solvers.fit import Fit, Progress, Row
 from align.solvers.state import State
 
-__all__ = ["SOLVERS", "Fit", "Progress", "Row", "Solver", "State", "bcfw"]
+__all__ = ["SOLVERS", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw"]
 
 
 class Solver(NamedTuple):
@@ -23,18 +23,21 @@ class Solver(NamedTuple):
     Attributes
     ----------
     run : function
-        ``run(problem, *, lam, passes, tolerance, seed, resume, on_pass) -> Fit``.
+        ``run(problem, *, lam, passes, tolerance, time_limit, seed, origin, resume, on_pass) -> Fit``.
     load : function
         Reads back a state that its ``save`` wrote, for ``resume``.
     meaning : str
         One line for people.
+    threads : bool
+        Whether ``run`` also takes ``jobs``, the number of threads to share the work; it changes no result.
     """
 
     run: Callable[..., Fit]
     load: Callable[[Path], Any]
     meaning: str
+    threads: bool = False
 
 
 SOLVERS = {
-    "bcfw": Solver(bcfw, State.load, "block-coordinate Frank-Wolfe, exact steps, cached vertices"),
+    "bcfw": Solver(bcfw, BlockState.load, "block-coordinate Frank-Wolfe, exact steps, cached vertices"),
 }

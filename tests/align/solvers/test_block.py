@@ -7,8 +7,10 @@ from scipy.optimize import LinearConstraint, minimize
 
 from align.objective import evaluate
 from align.problem import MatchingProblem, Vertex
-from align.solvers import SOLVERS, State, bcfw
-from align.solvers.block import SAMPLINGS, _best_cached, _remember
+from align.solvers import SOLVERS, BlockState, bcfw
+from align.solvers.block_kernels import best_cached
+from align.solvers.block_kernels import remember as remember_vertex
+from align.solvers.sampling import ORDERS, SAMPLINGS
 
 
 @dataclass(frozen=True)
@@ -227,7 +229,7 @@ def test_the_cache_gives_up_the_vertex_unused_for_longest():
     w_cache, ell_cache, stamps = np.zeros((3, 2)), np.zeros(3), np.zeros(3, dtype=np.int64)
 
     def remember(value, stamp):
-        _remember(np.array([value, -value]), value, stamp, w_cache, ell_cache, stamps)
+        remember_vertex(np.array([value, -value]), value, stamp, w_cache, ell_cache, stamps)
 
     for stamp, value in enumerate((1.0, 2.0, 1.0, 3.0, 4.0), 1):  # the second 1 renews the first
         remember(value, stamp)
@@ -243,7 +245,7 @@ def test_the_best_cached_vertex_is_found_among_those_there_are():
         stamps = generator.integers(0, 2, 6)
         stamps[2] = 1
         values = np.where(stamps > 0, ell_cache - 0.3 * w_cache @ w, -np.inf)
-        assert _best_cached(w, 0.3, w_cache, ell_cache, stamps) == values.argmax()
+        assert best_cached(w, 0.3, w_cache, ell_cache, stamps) == values.argmax()
 
 
 @pytest.mark.parametrize("averaging", [True, False])
@@ -280,7 +282,7 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, sampling, 
     with pytest.raises(KeyboardInterrupt):
         bcfw(problem, **options, on_pass=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
-    resumed = bcfw(problem, **options, resume=State.load(tmp_path / "state.npz"))
+    resumed = bcfw(problem, **options, resume=BlockState.load(tmp_path / "state.npz"))
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.averaged == whole.averaged
     assert resumed.oracle_calls == whole.oracle_calls
@@ -357,9 +359,9 @@ def test_one_seed_one_result():
 
 def test_the_orders_of_a_pass():
     generator = np.random.default_rng(0)
-    assert SAMPLINGS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
-    assert sorted(SAMPLINGS["permutation"](generator, 50)) == list(range(50))
-    drawn = SAMPLINGS["uniform"](generator, 2000)
+    assert ORDERS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
+    assert sorted(ORDERS["permutation"](generator, 50)) == list(range(50))
+    drawn = ORDERS["uniform"](generator, 2000)
     assert set(drawn) <= set(range(2000))
     assert 1100 < len(set(drawn)) < 1400  # 1 - 1/e of the blocks
 
@@ -418,7 +420,7 @@ def test_a_wrong_oracle_is_noticed():
         ({"passes": 0}, "passes is 0; give at least 1"),
         ({"tolerance": -1.0}, r"tolerance is -1\.0; give 0 or more"),
         ({"tolerance": math.nan}, "tolerance is nan; give 0 or more"),
-        ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic"),
+        ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic, gaps"),
         ({"time_limit": 0.0}, r"time_limit is 0\.0; give seconds above 0, or None"),
         ({"cache": -1}, "cache is -1; give 0 or more"),
         ({"gap_every": 0}, "gap_every is 0; give at least 1"),
@@ -431,8 +433,15 @@ def test_options_out_of_range_are_refused(option, message):
 
 def test_a_state_of_another_run_is_refused():
     problem = Listed.random(3, 2, seed=0)
-    state = State.start(
-        problem, np.zeros(problem.d), seed=0, lam=0.1, sampling="cyclic", averaging=True, cache=10
+    state = BlockState.start(
+        problem,
+        np.zeros(problem.d),
+        seed=0,
+        solver="bcfw",
+        lam=0.1,
+        sampling="cyclic",
+        averaging=True,
+        cache=10,
     )
     for other, options in (
         (Listed.random(4, 2, seed=0), {"lam": 0.1, "sampling": "cyclic"}),
@@ -449,7 +458,7 @@ def test_a_saved_state_comes_back_whole(tmp_path):
     states = []
     bcfw(pairs(5, 4, 3, seed=6), passes=2, gap_every=3, on_pass=lambda p: states.append(p.state))
     states[-1].save(tmp_path / "state.npz")
-    loaded = State.load(tmp_path / "state.npz")
+    loaded = BlockState.load(tmp_path / "state.npz")
     for name, kept in vars(states[-1]).items():
         np.testing.assert_array_equal(getattr(loaded, name), kept)
     assert loaded.generator == states[-1].generator
@@ -457,22 +466,22 @@ def test_a_saved_state_comes_back_whole(tmp_path):
 
 def test_a_broken_state_file_is_told(tmp_path):
     path = tmp_path / "state.npz"
-    with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw .*; remove it"):
-        State.load(path)
+    with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver .*; remove it"):
+        BlockState.load(path)
     bcfw(pairs(5, 4, 3, seed=6), passes=1, on_pass=lambda progress: progress.state.save(path))
     whole = path.read_bytes()
     for broken in (whole[: len(whole) // 2], b"", b"not a state"):
         path.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw"):
-            State.load(path)
+        with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver"):
+            BlockState.load(path)
     np.savez(path, w=np.zeros(3))
-    with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw"):
-        State.load(path)
+    with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver"):
+        BlockState.load(path)
 
 
 def test_bcfw_is_found_by_name():
     assert SOLVERS["bcfw"].run is bcfw
-    assert SOLVERS["bcfw"].load == State.load
+    assert SOLVERS["bcfw"].load == BlockState.load
     assert all(solver.meaning for solver in SOLVERS.values())
 
 
@@ -571,7 +580,7 @@ def test_resuming_with_a_bound_gives_the_same_bits(tmp_path):
     problem, path = fertile_pairs(15, 5, 6, seed=4), tmp_path / "state.npz"
     whole = bcfw(problem, passes=7, tolerance=0)
     bcfw(problem, passes=3, tolerance=0, on_pass=lambda progress: progress.state.save(path))
-    resumed = bcfw(problem, passes=7, tolerance=0, resume=State.load(path))
+    resumed = bcfw(problem, passes=7, tolerance=0, resume=BlockState.load(path))
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.primal == whole.primal
     assert resumed.gap == whole.gap
