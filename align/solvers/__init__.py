@@ -7,14 +7,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from align.solvers.block import BlockState, bcfw
+from align.solvers.block_away import AtomState, block_away
 from align.solvers.fit import Fit, Progress, Row
+from align.solvers.frank_wolfe import BatchState, fw
+from align.solvers.minibatch import minibatch
 from align.solvers.state import State
 
-__all__ = ["SOLVERS", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw"]
+__all__ = [
+    "SOLVERS", "AtomState", "BatchState", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw",
+    "block_away", "fw", "minibatch",
+]  # fmt: skip
 
 
 class Solver(NamedTuple):
@@ -40,4 +47,14 @@ class Solver(NamedTuple):
 
 SOLVERS = {
     "bcfw": Solver(bcfw, BlockState.load, "block-coordinate Frank-Wolfe, exact steps, cached vertices"),
+    "fw": Solver(fw, BatchState.load, "batch Frank-Wolfe: one exact step a pass"),
+    "bcfw-away": Solver(
+        partial(block_away, pairwise=False), AtomState.load, "block-coordinate Frank-Wolfe with away steps"
+    ),
+    "bcfw-pairwise": Solver(
+        partial(block_away, pairwise=True), AtomState.load, "block-coordinate Frank-Wolfe with pairwise steps"
+    ),
+    "minibatch": Solver(
+        minibatch, BlockState.load, "bcfw with the oracles of a minibatch in parallel", threads=True
+    ),
 }

@@ -27,20 +27,17 @@ def step(
     vertices: Arrays,
 ) -> float:
     """Move block i towards the oracle's vertex: iteration k of Algorithm 4; returns the block's gap."""
-    v, w, v_average, ells, w_blocks, ell_blocks = iterates
+    _, w, _, _, w_blocks, ell_blocks = iterates
     n = len(ell_blocks)
     # step 4: the vertex
     w_s, ell_s = psi / (lam * n), loss / n
     # step 5: exact line search
     gamma, gap = exact_step(w, w_blocks[i], ell_blocks[i], w_s, ell_s, lam, 1.0)
     # steps 6 and 7: the block, and the sums over the blocks
-    _move(i, w_s, ell_s, gamma, nonnegative, iterates)
+    move(i, w_s, ell_s, gamma, nonnegative, iterates)
     remember(w_s, ell_s, stamp, vertices[0][i], vertices[1][i], vertices[2][i])
     if averaging:
-        keep, add = k / (k + 2.0), 2.0 / (k + 2.0)
-        for j in range(len(w)):
-            v_average[j] = keep * v_average[j] + add * v[j]
-        ells[1] = keep * ells[1] + add * ells[0]
+        average(k, iterates)
     return max(gap, 0.0)
 
 
@@ -66,7 +63,7 @@ def cached_passes(
             w_s, ell_s = w_cache[i, at], ell_cache[i, at]
             gamma, gap = exact_step(w, w_blocks[i], ell_blocks[i], w_s, ell_s, lam, 1.0)
             if gap > 0.0:
-                _move(i, w_s, ell_s, gamma, nonnegative, iterates)
+                move(i, w_s, ell_s, gamma, nonnegative, iterates)
                 stamps[i, at] = stamp + turn
                 met += gap
         if met <= target:
@@ -74,7 +71,7 @@ def cached_passes(
 
 
 @kernel
-def _move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, nonnegative: int, iterates: Arrays) -> None:
+def move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, nonnegative: int, iterates: Arrays) -> None:
     """Move block i by ``gamma`` towards (w_s, ell_s), and the sums over the blocks with it."""
     v, w, _, ells, w_blocks, ell_blocks = iterates
     for j in range(len(w)):
@@ -129,3 +126,13 @@ def best_cached(
             if value > best:
                 best, at = value, place
     return at
+
+
+@kernel
+def average(k: int, iterates: Arrays) -> None:
+    """Take the iterate after step k = 0, 1, ... into the weighted average."""
+    v, _, v_average, ells, _, _ = iterates
+    keep, add = k / (k + 2.0), 2.0 / (k + 2.0)
+    for j in range(len(v)):
+        v_average[j] = keep * v_average[j] + add * v[j]
+    ells[1] = keep * ells[1] + add * ells[0]
