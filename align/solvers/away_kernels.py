@@ -8,8 +8,8 @@ from align.kernels import kernel
 from align.objective import exact_step
 from align.oracle import Arrays
 
-# As of align.solvers.block_kernels; the steps over known atoms are better here, so more of them pay.
-KNOWN_SHARE, KNOWN_PASSES = 0.3, 50
+# As CACHE_SHARE and CACHE_PASSES of align.solvers.block_kernels; these steps go further, so more of them pay.
+KNOWN_SHARE, KNOWN_PASSES = 0.1, 100
 
 
 @kernel

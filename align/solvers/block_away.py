@@ -2,8 +2,8 @@
 
 A block's part of the dual is a convex combination of vertices, its atoms, whose weights are kept: then a
 step may also take weight from the worst atom. An *away step* moves away from it, a *pairwise step* moves its
-weight to the best one; a step that uses all its weight drops it ([1]_, section 4, for blocks; [2]_ for one
-domain). Near the optimum, where steps towards vertices zig-zag, these go on at a linear rate.
+weight to the best one; a step that uses all its weight drops it ([1]_ for blocks, [2]_ for one domain). Near
+the optimum, where steps towards vertices zig-zag, these go on at a linear rate.
 
 An atom of weight 0 stays known until its place is needed, so that between two passes of the oracle the blocks
 can move on over the atoms they know, as long as it pays, as those of :func:`~align.solvers.block.bcfw` do

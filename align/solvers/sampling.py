@@ -2,8 +2,8 @@
 
 ``gaps`` draws blocks with probability in proportion to their gaps as they were last met: blocks that are far
 from their best are visited more often (A. Osokin, J.-B. Alayrac, I. Lukasewitz, P. Dokania and
-S. Lacoste-Julien, "Minding the gaps for block Frank-Wolfe optimization of structured SVMs", ICML 2016,
-section 3.1). Gaps change with every step, so those last met grow old: every tenth pass, the first among them,
+S. Lacoste-Julien, "Minding the gaps for block Frank-Wolfe optimization of structured SVMs", ICML 2016).
+Gaps change with every step, so those last met grow old: every tenth pass, the first among them,
 takes each block once and so renews all of them.
 """
 
