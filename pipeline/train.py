@@ -336,7 +336,7 @@ def _check_course(fit: Fit) -> None:
     if fit.status != "converged" and fit.passes >= _PATIENCE and not min(gaps[1:]) < gaps[0]:
         raise WorkError(
             f"train: the duality gap did not fall in {fit.passes} passes ({gaps[0]:.4g} at the start, "
-            f"{fit.gap:.4g} at the end); raise train.lam"
+            f"{fit.gap:.4g} at the end); raise train.lam or train.passes"
         )
 
 

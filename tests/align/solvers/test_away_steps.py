@@ -120,6 +120,27 @@ def test_affine_covariance(variant, step):
         assert gap == pytest.approx(other, abs=1e-8)
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_where_f_is_not_convex_the_smallest_gap_falls_as_one_by_root_t(seed):
+    """Lacoste-Julien 2016, "Convergence rate of Frank-Wolfe for non-convex objectives", Theorem 1."""
+    generator = np.random.default_rng(seed)
+    atoms = generator.normal(size=(12, 5))
+    turn, _ = np.linalg.qr(generator.normal(size=(5, 5)))
+    matrix = turn @ np.diag([3.0, 2.0, 0.5, -0.3, -1.0]) @ turn.T
+
+    def value(x):
+        return 0.5 * x @ matrix @ x
+
+    found = frank_wolfe(
+        lambda x: matrix @ x, listed(atoms), atoms[0], variant="plain", steps=300, tolerance=0
+    )
+    c_f = max((a - b) @ matrix @ (a - b) for a in atoms for b in atoms)
+    bound = 0.5 * -1.0 * (atoms**2).sum(axis=1).max()  # of f from below, by the least eigenvalue
+    constant = max(2 * (value(atoms[0]) - bound), c_f)
+    smallest = np.minimum.accumulate(found.gaps)
+    assert (smallest <= constant / np.sqrt(np.arange(len(smallest)) + 1)).all()
+
+
 def test_a_smooth_function_that_is_no_quadratic():
     """Logistic loss over the l1 ball: the line search finds the root of the slope."""
     generator = np.random.default_rng(1)

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from align.solvers import fw
+from align.solvers import bcfw, fw
 from tests.align.solvers.problems import Listed, pairs, solved_by_scipy
 
 
@@ -64,3 +64,18 @@ def test_transformed_features_lead_to_the_same_duals():
         np.testing.assert_allclose(
             [row.dual for row in fit.history], [row.dual for row in other.history], atol=1e-9
         )
+
+
+def test_blocks_converge_as_their_curvatures_say():
+    """Lacoste-Julien et al. 2013, Theorem 2: E h_k <= 2n / (k + 2n) (sum of curvatures + h_0)."""
+    problem, lam, n = Listed.random(6, 3, seed=1, count=5), 0.05, 6
+    differences = problem.psi[:, :, None] - problem.psi[:, None]
+    curvatures = (differences**2).sum(axis=3).max(axis=(1, 2)) / (lam * n**2)
+    largest = (problem.psi**2).sum(axis=2).max()
+    assert 0 < curvatures.sum() <= 4 * largest / (lam * n)
+    _, minimum = solved_by_scipy(problem, lam)
+    options = {"lam": lam, "passes": 60, "tolerance": 0, "sampling": "uniform", "cache": 0}
+    fits = [bcfw(problem, **options, averaging=False, seed=seed) for seed in range(30)]
+    left = minimum - np.mean([[row.dual for row in fit.history] for fit in fits], axis=0)
+    k = n * np.arange(61)
+    assert (left <= 2 * n / (k + 2 * n) * (curvatures.sum() + minimum) + 1e-7).all()

@@ -1,6 +1,9 @@
 import numpy as np
+import pytest
 
+from align.solvers import bcfw, block_away
 from align.solvers.sampling import _drawn, gap_tree, next_block, plan, renew
+from tests.align.solvers.problems import Listed
 
 
 def test_blocks_are_drawn_in_proportion_to_their_gaps():
@@ -52,3 +55,24 @@ def test_a_drawn_block_is_put_into_the_order():
     chances = np.array([0.9, 0.1, 0.7])
     assert [next_block(place, order, chances, tree) for place in range(3)] == [2, 0, 2]
     assert order.tolist() == [2, 0, 2]
+
+
+@pytest.mark.parametrize("solver", [bcfw, block_away])
+def test_blocks_that_are_at_their_best_are_left_alone(solver):
+    problem = Listed.random(8, 5, seed=0)
+    problem.loss[::2] = 0.0
+    problem.psi[::2] = 0.0
+    seen = []
+
+    class Watched(Listed):
+        def oracle(self, w, i):
+            seen.append(i)
+            return super().oracle(w, i)
+
+    solver(Watched(problem.psi, problem.loss), lam=0.05, passes=12, tolerance=0, sampling="gaps")
+    passes = np.array(seen).reshape(12, 8)
+    for number, blocks in enumerate(passes):
+        if number % 10 == 0:
+            assert sorted(blocks) == list(range(8))
+        else:
+            assert set(blocks % 2) == {1}  # only those with something to gain
