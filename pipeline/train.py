@@ -72,7 +72,9 @@ def run(
         labels are none they are used as they are. The name of shipped ones; a folder, relative to the
         configuration, of weights or of a model, whose weights alone are taken; or none.
     solver : str
-        The method: bcfw.
+        The method: bcfw, bcfw-away and bcfw-pairwise (one pair at a time, in different steps; the last two
+        get nearest to the minimum), minibatch (as bcfw, several pairs in parallel) or fw (all pairs at once;
+        it needs many passes).
     cost_fn : float
         Cost of a missed sure link, >= 0.
     cost_fp : float
@@ -263,6 +265,8 @@ def _problem(context: StageContext, learner: Learner, pairs: np.ndarray) -> Matc
 def _solve(context: StageContext, problem: MatchingProblem, solver: str, **options: Any) -> Fit:
     """Run the solver, from the checkpoint of a killed run where there is one."""
     path = context.folder / CHECKPOINT
+    if SOLVERS[solver].threads:
+        options["jobs"] = context.jobs
     state = None
     if path.exists():
         try:
@@ -332,7 +336,7 @@ def _check_course(fit: Fit) -> None:
     if fit.status != "converged" and fit.passes >= _PATIENCE and not min(gaps[1:]) < gaps[0]:
         raise WorkError(
             f"train: the duality gap did not fall in {fit.passes} passes ({gaps[0]:.4g} at the start, "
-            f"{fit.gap:.4g} at the end); raise train.lam"
+            f"{fit.gap:.4g} at the end); raise train.lam or train.passes"
         )
 
 

@@ -7,14 +7,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from align.solvers.block import bcfw
+from align.solvers.block import BlockState, bcfw
+from align.solvers.block_away import AtomState, block_away
 from align.solvers.fit import Fit, Progress, Row
+from align.solvers.frank_wolfe import BatchState, fw
+from align.solvers.minibatch import minibatch
 from align.solvers.state import State
 
-__all__ = ["SOLVERS", "Fit", "Progress", "Row", "Solver", "State", "bcfw"]
+__all__ = [
+    "SOLVERS", "AtomState", "BatchState", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw",
+    "block_away", "fw", "minibatch",
+]  # fmt: skip
 
 
 class Solver(NamedTuple):
@@ -23,18 +30,31 @@ class Solver(NamedTuple):
     Attributes
     ----------
     run : function
-        ``run(problem, *, lam, passes, tolerance, seed, resume, on_pass) -> Fit``.
+        ``run(problem, *, lam, passes, tolerance, time_limit, seed, origin, resume, on_pass) -> Fit``.
     load : function
         Reads back a state that its ``save`` wrote, for ``resume``.
     meaning : str
         One line for people.
+    threads : bool
+        Whether ``run`` also takes ``jobs``, the number of threads to share the work; it changes no result.
     """
 
     run: Callable[..., Fit]
     load: Callable[[Path], Any]
     meaning: str
+    threads: bool = False
 
 
 SOLVERS = {
-    "bcfw": Solver(bcfw, State.load, "block-coordinate Frank-Wolfe, exact steps, cached vertices"),
+    "bcfw": Solver(bcfw, BlockState.load, "block-coordinate Frank-Wolfe, exact steps, cached vertices"),
+    "fw": Solver(fw, BatchState.load, "batch Frank-Wolfe: one exact step a pass"),
+    "bcfw-away": Solver(
+        partial(block_away, pairwise=False), AtomState.load, "block-coordinate Frank-Wolfe with away steps"
+    ),
+    "bcfw-pairwise": Solver(
+        partial(block_away, pairwise=True), AtomState.load, "block-coordinate Frank-Wolfe with pairwise steps"
+    ),
+    "minibatch": Solver(
+        minibatch, BlockState.load, "bcfw with the oracles of a minibatch in parallel", threads=True
+    ),
 }

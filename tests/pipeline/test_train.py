@@ -22,7 +22,7 @@ from align.links import Link
 from align.matching import solve
 from align.model import Model
 from align.selection import grid_around, select
-from align.solvers import Fit, Row, bcfw
+from align.solvers import SOLVERS, Fit, Row
 from align.vocabulary import Vocabulary
 from align.weights import Weights
 from pipeline import train
@@ -273,13 +273,24 @@ def test_the_same_input_and_seed_give_the_same_bytes(stages, tmp_path):
     assert lasting(tmp_path / "one")["weights.tsv"] != lasting(tmp_path / "other")["weights.tsv"]
 
 
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_every_solver_learns_the_same_for_any_number_of_jobs(stages, tmp_path, solver):
+    for jobs in (1, 3):
+        context = context_of(stages, tmp_path / str(jobs))
+        train.run(replace(context, jobs=jobs), solver=solver, passes=4, tolerance=0.0)
+    assert lasting(tmp_path / "1") == lasting(tmp_path / "3")
+    training = json.loads((tmp_path / "1" / "training.json").read_text(encoding="utf-8"))
+    assert training["solver"] == solver
+    assert 0 <= training["gap"] == pytest.approx(training["primal"] - training["dual"])
+
+
 class Killed(BaseException):
     """Stands for a kill: nothing catches it."""
 
 
-@pytest.mark.parametrize("at", [1, 4])
-def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, monkeypatch, capsys, at):
-    options = {"passes": 7, "tolerance": 0.0}
+@pytest.mark.parametrize(("solver", "at"), [("bcfw", 1), *((solver, 4) for solver in SOLVERS)])
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, monkeypatch, capsys, solver, at):
+    options = {"passes": 7, "tolerance": 0.0, "solver": solver}
     train.run(context_of(stages, tmp_path / "undisturbed"), **options)
 
     def kill(progress):
@@ -567,8 +578,9 @@ def test_a_gap_that_does_not_fall_is_an_error():
     train._check_course(replace(stuck, history=(*stuck.history, low_average)))
 
 
-def test_defaults_are_those_of_the_solver():
-    mine, its = (inspect.signature(function).parameters for function in (train.run, bcfw))
+@pytest.mark.parametrize("solver", SOLVERS)
+def test_defaults_are_those_of_the_solver(solver):
+    mine, its = (inspect.signature(function).parameters for function in (train.run, SOLVERS[solver].run))
     for name in ("lam", "passes", "tolerance", "time_limit"):
         assert mine[name].default == its[name].default
 

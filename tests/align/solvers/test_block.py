@@ -1,112 +1,16 @@
 import math
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 import pytest
-from scipy.optimize import LinearConstraint, minimize
 
 from align.objective import evaluate
 from align.problem import MatchingProblem, Vertex
-from align.solvers import SOLVERS, State, bcfw
-from align.solvers.block import SAMPLINGS, _best_cached, _remember
-
-
-@dataclass(frozen=True)
-class Edges:
-    shapes: np.ndarray
-    offsets: np.ndarray
-    features: np.ndarray
-
-
-@dataclass(frozen=True)
-class Labels:
-    offsets: np.ndarray
-    sure: np.ndarray
-
-    def dense(self, shapes):
-        return self.sure, np.zeros_like(self.sure)
-
-
-def pairs(count, length, d, seed, noise=1.0):
-    """Pairs of some ``length`` words whose gold links show in the first features, under noise."""
-    generator = np.random.default_rng(seed)
-    shapes = generator.integers(max(1, length // 2), length + length // 2 + 1, (count, 2)).astype(np.int32)
-    offsets = np.concatenate([[0], np.cumsum(shapes.prod(axis=1, dtype=np.int64))])
-    sure = np.zeros(offsets[-1], dtype=bool)
-    for (n, m), start in zip(shapes, offsets, strict=False):
-        size = min(n, m)
-        rows, columns = generator.permutation(n)[:size], generator.permutation(m)[:size]
-        keep = generator.random(size) < 0.8
-        sure[start + rows[keep] * m + columns[keep]] = True
-    features = noise * generator.normal(size=(offsets[-1], d))
-    features[:, : d // 2] += sure[:, None]
-    features[:, -1] = 1.0
-    edges = Edges(shapes, offsets, features.astype(np.float32))
-    return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure))
-
-
-class Plain:
-    """The same problem without its compiled pass: a solver sees the protocol alone."""
-
-    def __init__(self, problem):
-        self.n, self.d, self.nonnegative = problem.n, problem.d, problem.nonnegative
-        self.gold, self.oracle, self.oracles = problem.gold, problem.oracle, problem.oracles
-
-
-class Listed:
-    """A problem whose blocks list their labellings: psi (k, d) and loss (k,), the first of them gold."""
-
-    def __init__(self, psi, loss, nonnegative=None):
-        self.psi, self.loss = psi, loss
-        self.n, _, self.d = psi.shape
-        self.nonnegative = self.d if nonnegative is None else nonnegative
-
-    @classmethod
-    def random(cls, n, d, seed, count=6):
-        generator = np.random.default_rng(seed)
-        psi, loss = generator.normal(size=(n, count, d)), 3 * generator.random((n, count))
-        psi[:, 0], loss[:, 0] = 0.0, 0.0
-        return cls(psi, loss)
-
-    def gold(self, i):
-        return Vertex(self.psi[i, 0], 0.0, b"0")
-
-    def oracle(self, w, i):
-        best = int(np.argmax(self.loss[i] - self.psi[i] @ w))
-        return Vertex(self.psi[i, best], float(self.loss[i, best]), b"%d" % best)
-
-    def oracles(self, w, block):
-        if w.ndim == 2:
-            psi, loss = zip(*(self.oracles(each, block) for each in w), strict=True)
-            return np.array(psi), np.array(loss)
-        best = np.argmax(self.loss[block] - self.psi[block] @ w, axis=1)
-        return self.psi[block, best], self.loss[block, best]
-
-    def primal(self, w, lam, origin=0.0):
-        return lam / 2 * np.sum((w - origin) ** 2) + (self.loss - self.psi @ w).max(axis=1).mean()
-
-
-def solved_by_scipy(problem, lam, origin=0.0):
-    """The quadratic programme in (w, xi): lam/2 |w - w_0|^2 + mean xi, xi_i >= loss_iy - <w, psi_iy>."""
-    n, count, d = problem.psi.shape
-    rows = np.concatenate([problem.psi.reshape(n * count, d), np.repeat(np.eye(n), count, axis=0)], axis=1)
-
-    def objective(x):
-        moved = x[:d] - origin
-        return lam / 2 * moved @ moved + x[d:].mean(), np.concatenate([lam * moved, np.full(n, 1 / n)])
-
-    start = np.concatenate([np.zeros(d), problem.loss.max(axis=1)])
-    result = minimize(
-        objective,
-        start,
-        jac=True,
-        method="SLSQP",
-        constraints=LinearConstraint(rows, lb=problem.loss.ravel()),
-        bounds=[(0 if problem.nonnegative <= j < d else None, None) for j in range(d + n)],
-        options={"ftol": 1e-14, "maxiter": 1000},
-    )
-    assert result.success
-    return result.x[:d], result.fun
+from align.solvers import SOLVERS, BlockState, bcfw
+from align.solvers.block_kernels import best_cached
+from align.solvers.block_kernels import remember as remember_vertex
+from align.solvers.sampling import ORDERS, SAMPLINGS
+from tests.align.solvers.problems import Edges, Labels, Listed, Plain, fertile_pairs, pairs, solved_by_scipy
 
 
 @pytest.mark.parametrize("lam", [0.02, 0.3, 5.0])
@@ -227,7 +131,7 @@ def test_the_cache_gives_up_the_vertex_unused_for_longest():
     w_cache, ell_cache, stamps = np.zeros((3, 2)), np.zeros(3), np.zeros(3, dtype=np.int64)
 
     def remember(value, stamp):
-        _remember(np.array([value, -value]), value, stamp, w_cache, ell_cache, stamps)
+        remember_vertex(np.array([value, -value]), value, stamp, w_cache, ell_cache, stamps)
 
     for stamp, value in enumerate((1.0, 2.0, 1.0, 3.0, 4.0), 1):  # the second 1 renews the first
         remember(value, stamp)
@@ -243,7 +147,7 @@ def test_the_best_cached_vertex_is_found_among_those_there_are():
         stamps = generator.integers(0, 2, 6)
         stamps[2] = 1
         values = np.where(stamps > 0, ell_cache - 0.3 * w_cache @ w, -np.inf)
-        assert _best_cached(w, 0.3, w_cache, ell_cache, stamps) == values.argmax()
+        assert best_cached(w, 0.3, w_cache, ell_cache, stamps) == values.argmax()
 
 
 @pytest.mark.parametrize("averaging", [True, False])
@@ -280,7 +184,7 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, sampling, 
     with pytest.raises(KeyboardInterrupt):
         bcfw(problem, **options, on_pass=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
-    resumed = bcfw(problem, **options, resume=State.load(tmp_path / "state.npz"))
+    resumed = bcfw(problem, **options, resume=BlockState.load(tmp_path / "state.npz"))
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.averaged == whole.averaged
     assert resumed.oracle_calls == whole.oracle_calls
@@ -357,9 +261,9 @@ def test_one_seed_one_result():
 
 def test_the_orders_of_a_pass():
     generator = np.random.default_rng(0)
-    assert SAMPLINGS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
-    assert sorted(SAMPLINGS["permutation"](generator, 50)) == list(range(50))
-    drawn = SAMPLINGS["uniform"](generator, 2000)
+    assert ORDERS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
+    assert sorted(ORDERS["permutation"](generator, 50)) == list(range(50))
+    drawn = ORDERS["uniform"](generator, 2000)
     assert set(drawn) <= set(range(2000))
     assert 1100 < len(set(drawn)) < 1400  # 1 - 1/e of the blocks
 
@@ -418,7 +322,7 @@ def test_a_wrong_oracle_is_noticed():
         ({"passes": 0}, "passes is 0; give at least 1"),
         ({"tolerance": -1.0}, r"tolerance is -1\.0; give 0 or more"),
         ({"tolerance": math.nan}, "tolerance is nan; give 0 or more"),
-        ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic"),
+        ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic, gaps"),
         ({"time_limit": 0.0}, r"time_limit is 0\.0; give seconds above 0, or None"),
         ({"cache": -1}, "cache is -1; give 0 or more"),
         ({"gap_every": 0}, "gap_every is 0; give at least 1"),
@@ -431,8 +335,15 @@ def test_options_out_of_range_are_refused(option, message):
 
 def test_a_state_of_another_run_is_refused():
     problem = Listed.random(3, 2, seed=0)
-    state = State.start(
-        problem, np.zeros(problem.d), seed=0, lam=0.1, sampling="cyclic", averaging=True, cache=10
+    state = BlockState.start(
+        problem,
+        np.zeros(problem.d),
+        seed=0,
+        solver="bcfw",
+        lam=0.1,
+        sampling="cyclic",
+        averaging=True,
+        cache=10,
     )
     for other, options in (
         (Listed.random(4, 2, seed=0), {"lam": 0.1, "sampling": "cyclic"}),
@@ -449,7 +360,7 @@ def test_a_saved_state_comes_back_whole(tmp_path):
     states = []
     bcfw(pairs(5, 4, 3, seed=6), passes=2, gap_every=3, on_pass=lambda p: states.append(p.state))
     states[-1].save(tmp_path / "state.npz")
-    loaded = State.load(tmp_path / "state.npz")
+    loaded = BlockState.load(tmp_path / "state.npz")
     for name, kept in vars(states[-1]).items():
         np.testing.assert_array_equal(getattr(loaded, name), kept)
     assert loaded.generator == states[-1].generator
@@ -457,22 +368,22 @@ def test_a_saved_state_comes_back_whole(tmp_path):
 
 def test_a_broken_state_file_is_told(tmp_path):
     path = tmp_path / "state.npz"
-    with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw .*; remove it"):
-        State.load(path)
+    with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver .*; remove it"):
+        BlockState.load(path)
     bcfw(pairs(5, 4, 3, seed=6), passes=1, on_pass=lambda progress: progress.state.save(path))
     whole = path.read_bytes()
     for broken in (whole[: len(whole) // 2], b"", b"not a state"):
         path.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw"):
-            State.load(path)
+        with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver"):
+            BlockState.load(path)
     np.savez(path, w=np.zeros(3))
-    with pytest.raises(ValueError, match=r"state\.npz: no saved state of bcfw"):
-        State.load(path)
+    with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver"):
+        BlockState.load(path)
 
 
 def test_bcfw_is_found_by_name():
     assert SOLVERS["bcfw"].run is bcfw
-    assert SOLVERS["bcfw"].load == State.load
+    assert SOLVERS["bcfw"].load == BlockState.load
     assert all(solver.meaning for solver in SOLVERS.values())
 
 
@@ -521,38 +432,6 @@ def test_with_a_bound_the_dual_rises_with_every_single_step():
     assert (np.diff([row.dual for row in fit.history]) >= -1e-14).all()
 
 
-@dataclass(frozen=True)
-class Extra:
-    source: np.ndarray
-    target: np.ndarray
-
-
-@dataclass(frozen=True)
-class FertileEdges(Edges):
-    extra: Extra
-
-
-def fertile_pairs(count, length, d, seed):
-    """Pairs in which the words whose one feature is 0 have two gold links, under noise."""
-    generator = np.random.default_rng(seed)
-    shapes = generator.integers(max(2, length // 2), length + length // 2 + 1, (count, 2)).astype(np.int32)
-    offsets = np.concatenate([[0], np.cumsum(shapes.prod(axis=1, dtype=np.int64))])
-    sure = np.zeros(offsets[-1], dtype=bool)
-    words = [np.ones((total, 2), dtype=np.float32) for total in shapes.sum(axis=0)]
-    starts = np.cumsum(shapes, axis=0) - shapes
-    for (n, m), start, (first, _) in zip(shapes, offsets, starts, strict=False):
-        links = sure[start : start + n * m].reshape(n, m)
-        links[np.arange(min(n, m)), np.arange(min(n, m))] = True
-        if m > n:
-            links[n - 1, n] = True
-            words[0][first + n - 1, 1] = 0
-    features = generator.normal(size=(offsets[-1], d))
-    features[:, : d // 2] += 2 * sure[:, None]
-    features[:, -1] = 1.0
-    edges = FertileEdges(shapes, offsets, features.astype(np.float32), Extra(*words))
-    return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure), most=2)
-
-
 def test_costs_of_extra_links_are_learnt():
     problem = fertile_pairs(40, 6, 6, seed=2)
     fit = bcfw(problem, lam=0.01, passes=500, tolerance=1e-3)
@@ -571,7 +450,7 @@ def test_resuming_with_a_bound_gives_the_same_bits(tmp_path):
     problem, path = fertile_pairs(15, 5, 6, seed=4), tmp_path / "state.npz"
     whole = bcfw(problem, passes=7, tolerance=0)
     bcfw(problem, passes=3, tolerance=0, on_pass=lambda progress: progress.state.save(path))
-    resumed = bcfw(problem, passes=7, tolerance=0, resume=State.load(path))
+    resumed = bcfw(problem, passes=7, tolerance=0, resume=BlockState.load(path))
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.primal == whole.primal
     assert resumed.gap == whole.gap
