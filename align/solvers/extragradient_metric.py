@@ -101,7 +101,7 @@ def operator_norm(problem: MatchingProblem) -> float:
     ValueError
         If a feature is NaN or infinite.
     """
-    x: np.ndarray = np.random.default_rng(0).normal(size=problem.d)
+    x = np.random.default_rng(0).normal(size=(problem.d,))
     value, off, before = 0.0, 0.0, 0.0
     for _ in range(_POWER_STEPS):
         x = np.divide(x, np.linalg.norm(x))
