@@ -38,8 +38,8 @@ class Learner:
         Their links.
     solver : str
         A name in :data:`align.solvers.SOLVERS`.
-    lam, cost_fn, cost_fp, passes, tolerance, seed, origin
-        As of the solver and of :class:`~align.problem.MatchingProblem`.
+    lam, cost_fn, cost_fp, passes, tolerance, seed, origin, ball
+        As of the solver and of :class:`~align.problem.MatchingProblem`; not all solvers take a ball.
     most : int
         Links that a word may have, >= 1.
     """
@@ -55,6 +55,7 @@ class Learner:
     seed: int = 0
     most: int = 1
     origin: np.ndarray | None = None
+    ball: float | None = None
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """Learn from some pairs, int (n,), n >= 1, that have sure links; float64, shape (d,)."""
@@ -65,6 +66,7 @@ class Learner:
             tolerance=self.tolerance,
             seed=self.seed,
             origin=self.origin,
+            **({} if self.ball is None else {"ball": self.ball}),
         )
         return fit.weights
 

@@ -68,7 +68,7 @@ def vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> 
     n, m = int(shapes[i, 0]), int(shapes[i, 1])
     first, count, d, most = starts[i], n * m, features.shape[1], limit[0]
     x, kind = features[first : first + count], kinds[first : first + count]
-    _scores(x, w[:d], theta)
+    scores(x, w[:d], theta)
     scale = 1.0
     for edge in range(count):
         if kind[edge] == WRONG:
@@ -85,8 +85,8 @@ def vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> 
         phi_s = source_words[word_starts[i, 0] : word_starts[i, 0] + n]
         phi_t = target_words[word_starts[i, 1] : word_starts[i, 1] + m]
         s, t = prices[0][:n], prices[1][:m]
-        _scores(phi_s, w[d:own], s)
-        _scores(phi_t, w[own:], t)
+        scores(phi_s, w[d:own], s)
+        scores(phi_t, w[own:], t)
         if not (np.isfinite(s).all() and np.isfinite(t).all()):
             raise ValueError("oracle: a cost <w, phi> is NaN or infinite; give finite features and weights")
         solve_fertile_pair(theta[:count], n, m, s, t, most, links[:count], flow)
@@ -151,7 +151,7 @@ def _subtract_words(phi: np.ndarray, gold: np.ndarray, found: np.ndarray, psi: n
 
 
 @kernel
-def _scores(x: np.ndarray, w: np.ndarray, theta: np.ndarray) -> None:
+def scores(x: np.ndarray, w: np.ndarray, theta: np.ndarray) -> None:
     """Fill ``theta`` with x w; every sum runs over the features in order, four edges side by side."""
     count, d = x.shape
     whole = count - count % 4

@@ -57,6 +57,7 @@ def run(
     tolerance: float = 1e-3,
     time_limit: float | None = None,
     fertility: int = 2,
+    ball: float | None = None,
     folds: int = 0,
 ) -> None:
     """Learn the weights of the features.
@@ -73,8 +74,9 @@ def run(
         configuration, of weights or of a model, whose weights alone are taken; or none.
     solver : str
         The method: bcfw, bcfw-away and bcfw-pairwise (one pair at a time, in different steps; the last two
-        get nearest to the minimum), minibatch (as bcfw, several pairs in parallel) or fw (all pairs at once;
-        it needs many passes).
+        get nearest to the minimum), minibatch (as bcfw, several pairs in parallel), fw (all pairs at once; it
+        needs many passes); or, with fertility 1 only, extragradient or extragradient-kl (dual extragradient,
+        Euclidean projections or such by relative entropy; some ten times as many passes, see train.passes).
     cost_fn : float
         Cost of a missed sure link, >= 0.
     cost_fp : float
@@ -91,6 +93,9 @@ def run(
     fertility : int
         Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
         pair are a matching. Given weights have theirs.
+    ball : float, optional
+        With extragradient and extragradient-kl: the known weights, or 0, are left by at most this distance,
+        > 0, in place of being regularised; lam is then without effect.
     folds : int
         With K >= 2 lam and cost_fn are chosen by K-fold cross-validation over the labelled pairs: of 0.1,
         0.3, 1, 3 and 10 times lam with 1, 1/3 and 3 times cost_fn those with the lowest alignment error rate
@@ -104,7 +109,7 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility, folds)
+    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility, ball, folds)
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
@@ -124,6 +129,7 @@ def run(
         seed=context.seed,
         most=fertility,
         origin=origin_of(context, names),
+        ball=ball,
     )
     problem = _problem(context, learner, usable)
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
@@ -140,6 +146,7 @@ def run(
         tolerance=tolerance,
         time_limit=time_limit,
         origin=learner.origin,
+        **({} if ball is None else {"ball": ball}),
     )
     _check_course(fit)
     options = {
@@ -148,6 +155,8 @@ def run(
     }  # fmt: skip
     if fertility > 1:
         options["fertility"] = fertility
+    if ball is not None:
+        options["ball"] = ball
     if folds:
         options["folds"] = folds
     facts = {
@@ -203,6 +212,7 @@ def _check_options(
     tolerance: float,
     time_limit: float | None,
     fertility: int,
+    ball: float | None,
     folds: int,
 ) -> None:
     if solver not in SOLVERS:
@@ -215,10 +225,22 @@ def _check_options(
         ("tolerance", tolerance, 0 <= tolerance < math.inf, "a number of 0 or more"),
         ("time_limit", time_limit, time_limit is None or time_limit > 0, "seconds above 0"),
         ("fertility", fertility, 1 <= fertility < 1 << 31, "1 or more"),
+        ("ball", ball, ball is None or 0 < ball < math.inf, "a radius above 0"),
         ("folds", folds, folds == 0 or 2 <= folds < 1 << 31, "0, or 2 or more"),
     ):
         if not fits:
             raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
+    most = SOLVERS[solver].most
+    if most is not None and fertility > most:
+        raise InputError(
+            f"train.fertility: {solver} learns at most {most} links a word, not {fertility}; "
+            f"set train.fertility={most}, or train.solver=bcfw"
+        )
+    if ball is not None and not SOLVERS[solver].ball:
+        takes = ", ".join(name for name in SOLVERS if SOLVERS[name].ball)
+        raise InputError(
+            f"train.ball: {solver} takes none; leave it out, or set train.solver to one of {takes}"
+        )
 
 
 def _usable_pairs(edges: Edges, labels: Labels, label_folder: Path) -> np.ndarray:

@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 from align.solvers.block import BlockState, bcfw
 from align.solvers.block_away import AtomState, block_away
+from align.solvers.extragradient import extragradient
+from align.solvers.extragradient_state import State as ExtragradientState
 from align.solvers.fit import Fit, Progress, Row
 from align.solvers.frank_wolfe import BatchState, fw
 from align.solvers.minibatch import minibatch
@@ -20,7 +22,7 @@ from align.solvers.state import State
 
 __all__ = [
     "SOLVERS", "AtomState", "BatchState", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw",
-    "block_away", "fw", "minibatch",
+    "block_away", "extragradient", "fw", "minibatch",
 ]  # fmt: skip
 
 
@@ -37,12 +39,18 @@ class Solver(NamedTuple):
         One line for people.
     threads : bool
         Whether ``run`` also takes ``jobs``, the number of threads to share the work; it changes no result.
+    most : int, optional
+        Links a word that it can learn at most; None: any number.
+    ball : bool
+        Whether it takes ``ball``.
     """
 
     run: Callable[..., Fit]
     load: Callable[[Path], Any]
     meaning: str
     threads: bool = False
+    most: int | None = None
+    ball: bool = False
 
 
 SOLVERS = {
@@ -56,5 +64,19 @@ SOLVERS = {
     ),
     "minibatch": Solver(
         minibatch, BlockState.load, "bcfw with the oracles of a minibatch in parallel", threads=True
+    ),
+    "extragradient": Solver(
+        extragradient,
+        ExtragradientState.load,
+        "dual extragradient, Euclidean projections; one link a word",
+        most=1,
+        ball=True,
+    ),
+    "extragradient-kl": Solver(
+        partial(extragradient, geometry="kl"),
+        ExtragradientState.load,
+        "dual extragradient, projections by relative entropy; one link a word",
+        most=1,
+        ball=True,
     ),
 }

@@ -1,0 +1,117 @@
+"""What the dual extragradient method measures weights by, and the norm of the features in these units.
+
+Divergence (w - x)' M^-1 (w - x) / 2 with M = V diag(units) V'. As published M is rho^2 times the identity.
+With many features that vary together F is much longer in a few directions of w than in all others, and the
+step, made for the longest, is too short for these. M = rho^2 (F F' / |F|^2 + kappa)^-1 makes them more equal.
+
+rho^2 = D_w / D_z makes both terms of the bound on the gap equal: ``ratio``, what is known of D_w / D_z in
+Euclidean units, for the identity; kappa times that for the other, whose divergence is the smaller by about
+this in most directions.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from align.problem import MatchingProblem
+from align.solvers.extragradient_kernels import gram, gram_product
+
+METRICS = ("gram", "identity")
+# Of 1, 0.3, 0.1, 0.03 and 0.01 the one with the smallest gap after 200 iterations on 100 training pairs.
+_KAPPA = 0.03
+_POWER_STEPS, _POWER_ACCURACY = 300, 1e-6
+_SECULAR_STEPS = 100
+
+
+@dataclass(frozen=True)
+class Metric:
+    """The metric M of weights.
+
+    Attributes
+    ----------
+    axes : ndarray of float64, shape (d, d) or (0, 0)
+        V, orthogonal, a column an axis; with no entries V = I.
+    units : ndarray of float64, shape (d,)
+        Squared units of the axes, > 0.
+    norm : float
+        |M^1/2 F|.
+    """
+
+    axes: np.ndarray
+    units: np.ndarray
+    norm: float
+
+    def times(self, x: np.ndarray) -> np.ndarray:
+        """Return M x; x float64, shape (d,)."""
+        if not self.axes.size:
+            return self.units * x
+        moved: np.ndarray = self.axes @ (self.units * (self.axes.T @ x))
+        return moved
+
+    def onto_ball(self, x: np.ndarray, radius: float) -> np.ndarray:
+        """Return the nearest point of {|w| <= radius} to x, in this metric.
+
+        It is (I + mu M)^-1 x with the mu >= 0 at which its norm is the radius: Newton's method on the inverse
+        of the norm, concave in mu, from the left.
+        """
+        if float(np.linalg.norm(x)) <= radius:
+            return x
+        along = self.axes.T @ x if self.axes.size else x
+        mu, near = 0.0, along
+        for _ in range(_SECULAR_STEPS):
+            norm = float(np.linalg.norm(near))
+            if norm <= radius * (1.0 + 1e-15):
+                break
+            slope = float((self.units * near**2 / (1.0 + mu * self.units)).sum())
+            mu += (norm / radius - 1.0) * norm**2 / slope
+            near = along / (1.0 + mu * self.units)
+        near = near * (radius / float(np.linalg.norm(near)))
+        moved: np.ndarray = self.axes @ near if self.axes.size else near
+        return moved
+
+
+def identity_metric(problem: MatchingProblem, ratio: float) -> Metric:
+    """Return ``ratio`` times the identity; the norm is measured by power iteration."""
+    return Metric(np.zeros((0, 0)), np.full(problem.d, ratio), math.sqrt(ratio) * operator_norm(problem))
+
+
+def gram_metric(problem: MatchingProblem, ratio: float) -> Metric:
+    """Return kappa ``ratio`` (F F' / |F|^2 + kappa)^-1; the norm is that of an eigenvalue decomposition."""
+    product = np.empty((problem.d, problem.d))
+    gram(problem.data, product)
+    if not np.isfinite(product).all():
+        raise ValueError("extragradient: a feature is NaN or infinite; give finite features")
+    squares, axes = np.linalg.eigh(product)
+    squares = np.maximum(squares, 0.0)
+    units = _KAPPA * ratio / (squares / (squares[-1] or 1.0) + _KAPPA)
+    return Metric(axes, units, math.sqrt(float((units * squares).max())))
+
+
+def operator_norm(problem: MatchingProblem) -> float:
+    """Return |F|, the largest singular value of the features of all pairs side by side, by power iteration.
+
+    For a unit vector x the value <x, F F' x> is below |F|^2 and, once x is near, |F F' x - value x| more is
+    above. The root of the latter is returned: 1 / norm is then a safe step.
+
+    Raises
+    ------
+    ValueError
+        If a feature is NaN or infinite.
+    """
+    x = np.random.default_rng(0).normal(size=(problem.d,))
+    value, off, before = 0.0, 0.0, 0.0
+    for _ in range(_POWER_STEPS):
+        x = np.divide(x, np.linalg.norm(x))
+        after = np.zeros(problem.d)
+        gram_product(problem.data, x, after)
+        value = float(x @ after)
+        if not math.isfinite(value):
+            raise ValueError("extragradient: a feature is NaN or infinite; give finite features")
+        off = float(np.linalg.norm(after - value * x))
+        if value == 0.0 or (off <= 1e-2 * value and value - before <= _POWER_ACCURACY * value):
+            break
+        x, before = after, value
+    return math.sqrt(value + off)
