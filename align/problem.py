@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from align.oracle import FREE, SURE, WRONG, solve_block, solve_one
+from align.compiled import register
+from align.oracle import FREE, SURE, WRONG, solve_block, solve_one, vertex, workspace
 
 if TYPE_CHECKING:
     from align.features import Edges
@@ -254,3 +255,6 @@ def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, m
         if links.max(initial=0) > most:
             return int(words_of_pairs[links > most][0] // width)
     return -1
+
+
+register(tuple, workspace=workspace, vertex=vertex)

@@ -30,10 +30,11 @@ from collections.abc import Callable
 
 import numpy as np
 
+from align.compiled import is_compiled, vertex, workspace
 from align.kernels import kernel
 from align.objective import Value, evaluate, exact_step, projection
-from align.oracle import Arrays, vertex, workspace
-from align.problem import MatchingProblem, Problem
+from align.oracle import Arrays
+from align.problem import Problem
 from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
 from align.solvers.state import State
 
@@ -73,7 +74,7 @@ def bcfw(
     Parameters
     ----------
     problem : Problem
-        n blocks, d features. For a :class:`~align.problem.MatchingProblem` a whole pass is one compiled call.
+        n blocks, d features. Where it has kernels (:mod:`align.compiled`) a whole pass is one compiled call.
     lam : float
         Regularisation, > 0.
     passes : int
@@ -175,9 +176,9 @@ def _one_pass(problem: Problem, state: State) -> None:
     state.generator = dict(generator.bit_generator.state)
     lam, averaging = state.options["lam"], state.options["averaging"]
     taken, stamp = state.passes * problem.n, 1 + (state.passes + 1) * (_CACHE_PASSES + 1)
-    if isinstance(problem, MatchingProblem):
-        met = _matching_pass(
-            problem.data,
+    if is_compiled(problem):
+        met = _compiled_pass(
+            problem.data,  # type: ignore[attr-defined]
             problem.nonnegative,
             order,
             taken,
@@ -257,7 +258,7 @@ def _fit(state: State, status: str) -> Fit:
 
 
 @kernel
-def _matching_pass(
+def _compiled_pass(
     data: Arrays,
     nonnegative: int,
     order: np.ndarray,
@@ -268,7 +269,7 @@ def _matching_pass(
     iterates: Arrays,
     vertices: Arrays,
 ) -> float:
-    """Take one step of the oracle for each pair of ``order``; returns the sum of the block gaps met."""
+    """Take one step of the oracle for each block of ``order``; returns the sum of the block gaps met."""
     work = workspace(data)
     w = iterates[1]
     psi, met = np.empty(len(w)), 0.0
