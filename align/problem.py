@@ -48,7 +48,10 @@ class Vertex(NamedTuple):
 
 
 class Problem(Protocol):
-    """A structured problem of ``n`` blocks in ``d`` dimensions."""
+    """A structured problem of ``n`` blocks in ``d`` dimensions.
+
+    It may have kernels too, which make the passes of a solver compiled ones: see :mod:`align.compiled`.
+    """
 
     @property
     def n(self) -> int:

@@ -41,7 +41,7 @@ LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 LAM, SCENE_C = 0.01, 0.1
 SCENE_FILES = ("X_train", "y_train", "X_test", "y_test")
 
-# Primal, dual and gap of the first of the solvers are drawn alone: the loss on 100 pairs, the gap on the scene.
+# Drawn alone, of the first of the solvers: primal and dual on 100 pairs, the gap on the scene.
 FIGURES = {"hansards-gold": "hansards-gold-curve", "scene-pairwise": "scene-pairwise-curve"}
 
 NOTES = """\
@@ -171,17 +171,18 @@ def scene_tasks(path: Path) -> list[Task]:
     try:
         with np.load(path, allow_pickle=False) as file:
             x, y, x_test, y_test = (file[name] for name in SCENE_FILES)
+        unary = MultilabelProblem(x, y)
+        pairwise = MultilabelProblem(x, y, edges=all_edges(y.shape[1]))
     except (OSError, KeyError, ValueError) as error:
         raise InputError(f"{path}: {error}; give a file with arrays {', '.join(SCENE_FILES)}") from None
-    tasks = []
-    for name, edges in (("scene-unary", []), ("scene-pairwise", all_edges(y.shape[1]))):
-        problem = MultilabelProblem(x, y, edges=edges)
 
-        def test(weights: np.ndarray, problem: MultilabelProblem = problem) -> float:
+    def task(name: str, problem: MultilabelProblem) -> Task:
+        def test(weights: np.ndarray) -> float:
             return float((problem.predict(weights, x_test) != y_test).mean())
 
-        tasks.append(Task(name, problem, 1 / (SCENE_C * problem.n), test))
-    return tasks
+        return Task(name, problem, 1 / (SCENE_C * problem.n), test)
+
+    return [task("scene-unary", unary), task("scene-pairwise", pairwise)]
 
 
 def _alignment_tasks(args: argparse.Namespace) -> list[Task]:
