@@ -9,10 +9,19 @@ they run. A problem without is solved through its methods, to the same bits.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import numpy as np
 from numba.extending import overload as _numba_overload
+
+if TYPE_CHECKING:
+    from align.problem import Problem
+
+    class CompiledProblem(Problem, Protocol):
+        """A problem with data that kernels are registered for."""
+
+        data: Any
+
 
 # The decorator is made at run time.
 _overload: Any = _numba_overload
@@ -26,7 +35,7 @@ def register(data: type, *, workspace: Callable[..., Any], vertex: Callable[...,
     Parameters
     ----------
     data : type
-        A class of named tuples of arrays, or ``tuple`` itself; of one problem only.
+        A class of named tuples of arrays.
     workspace : kernel
         ``workspace(data)`` returns working memory for ``vertex``, of any type.
     vertex : kernel
@@ -36,7 +45,7 @@ def register(data: type, *, workspace: Callable[..., Any], vertex: Callable[...,
     _KERNELS[data] = workspace, vertex
 
 
-def is_compiled(problem: object) -> bool:
+def is_compiled(problem: Problem) -> TypeGuard[CompiledProblem]:
     """Return whether kernels may call :func:`workspace` and :func:`vertex` with the problem's ``data``."""
     return type(getattr(problem, "data", None)) in _KERNELS
 
@@ -65,5 +74,5 @@ def _vertex(data: Any, w: Any, i: Any, psi: Any, work: Any) -> Any:
 
 
 def _kernels_of(data: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Return the kernels for a type of the compiler's; that of a plain tuple has no class."""
-    return _KERNELS[getattr(data, "instance_class", tuple)]
+    """Return the kernels for what the compiler knows of a named tuple."""
+    return _KERNELS[data.instance_class]

@@ -178,7 +178,7 @@ def _one_pass(problem: Problem, state: State) -> None:
     taken, stamp = state.passes * problem.n, 1 + (state.passes + 1) * (_CACHE_PASSES + 1)
     if is_compiled(problem):
         met = _compiled_pass(
-            problem.data,  # type: ignore[attr-defined]
+            problem.data,
             problem.nonnegative,
             order,
             taken,
