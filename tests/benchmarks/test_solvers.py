@@ -1,12 +1,20 @@
 """The benchmark of solvers: what is told of a run, and the problems it is of."""
 
+import argparse
 import csv
+import json
 import math
+from dataclasses import replace
 
 import numpy as np
 import pytest
 
+from align.arrays import save_array
 from align.errors import InputError
+from align.features import Edges
+from align.features.edges import edge_offsets
+from align.labels import Labels
+from align.links import Link
 from align.multilabel import MultilabelProblem
 from align.solvers import SOLVERS, Row
 from benchmarks import solvers
@@ -124,3 +132,51 @@ def test_solvers_are_chosen_by_name():
     assert solvers.solvers_of("bcfw, no cache; bcfw") == ["bcfw, no cache", "bcfw"]
     with pytest.raises(InputError, match="'simplex' is no solver; give some of bcfw"):
         solvers.solvers_of("simplex")
+
+
+def test_pairs_without_a_sure_link_are_not_learnt_from(tmp_path):
+    shapes = np.array([[1, 2], [2, 2], [1, 1]], dtype=np.int32)
+    features = np.arange(14, dtype=np.float32).reshape(7, 2)
+    (tmp_path / "featurize" / "edges").mkdir(parents=True)
+    (tmp_path / "label").mkdir()
+    edges = Edges(shapes, edge_offsets(shapes), features, ("first", "second"))
+    edges.save(tmp_path / "featurize" / "edges")
+    Labels.from_lists([[Link(0, 1)], [], [Link(0, 0)]]).save(tmp_path / "label")
+    save_array(tmp_path / "label" / "pairs.npy", np.arange(3))
+    problem = solvers.alignment_problem(tmp_path / "featurize", tmp_path / "label")
+    assert (problem.n, problem.d) == (2, 2)
+    np.testing.assert_array_equal(problem.oracle(np.array([0.0, -1e6]), 1).psi, features[6])
+
+
+def test_one_command_leaves_tables_and_curves(task, scene, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(solvers, "_alignment_tasks", lambda args: [replace(task, name="hansards-gold")])
+    out = tmp_path / "out"
+    args = argparse.Namespace(
+        scene=scene(), solvers=None, size=1, silver=0, passes=3, seconds=20.0, seed=0, out=out
+    )
+    solvers.run(args)
+    text = (out / "solvers.md").read_text(encoding="utf-8")
+    assert capsys.readouterr().out == text
+    assert "## scene-unary: n = 12, d = 12, lam = 0.833" in text
+    runs = json.loads((out / "solvers.json").read_text(encoding="utf-8"))["runs"]
+    assert [each["problem"] for each in runs[:: len(SOLVERS) + len(VARIANTS)]] == [
+        "scene-unary",
+        "scene-pairwise",
+        "hansards-gold",
+    ]
+    names = {path.name for path in out.iterdir()}
+    assert {
+        "hansards-gold-curve.png",
+        "scene-pairwise-curve.png",
+        "scene-unary.csv",
+        "scene-unary.png",
+    } <= names
+    assert "scene-unary-curve.png" not in names
+
+
+@pytest.mark.parametrize(("name", "value"), [("size", 0), ("silver", -1), ("passes", 0), ("seconds", 0.0)])
+def test_numbers_out_of_range_are_refused(tmp_path, name, value):
+    args = argparse.Namespace(solvers=None, size=1, silver=0, passes=1, seconds=1.0, scene=None, out=tmp_path)
+    setattr(args, name, value)
+    with pytest.raises(InputError, match="give numbers above 0"):
+        solvers.run(args)
