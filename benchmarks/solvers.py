@@ -306,7 +306,7 @@ def write_points(path: Path, runs: Sequence[Run]) -> None:
 
 
 def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
-    """Draw the relative gap against passes, calls and CPU seconds, a curve a solver, into a PNG file."""
+    """Draw the least relative gap so far against passes, calls and CPU seconds into a PNG file."""
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
@@ -318,11 +318,12 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
         for own in runs:
             points = [point for point in own.points if getattr(point, column) > 0 and point.gap > 0]
             x = [getattr(point, column) for point in points]
-            y = [point.gap / point.primal for point in points]
+            # The gap of some solvers leaps from pass to pass; the least one so far is as good a certificate.
+            y = np.minimum.accumulate([point.gap / point.primal for point in points])
             axes.plot(x, y, marker="." if len(points) <= 60 else "", label=own.solver)
         axes.set(xscale="log", yscale="log", xlabel=column.replace("_", " ").replace("cpu", "CPU"))
         axes.grid(visible=True, which="major", alpha=0.3)
-    panels[0].set_ylabel("duality gap / primal")
+    panels[0].set_ylabel("duality gap / primal, least so far")
     if panels[0].get_legend_handles_labels()[0]:
         panels[0].legend(fontsize="small")
     figure.savefig(path, metadata={"Software": None})
