@@ -22,6 +22,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 _PREFIX = "kernels-"
 
+# What a file has in it that may become part of compiled code.
+_SIGNS = (b"@kernel", b"import kernel", b"from numba")
+
 # The attributes of this module are made at run time.
 _config: Any = _numba_config
 _njit: Any = numba.njit
@@ -93,7 +96,7 @@ def _digest(package: Path) -> str:
     found = hashlib.sha256()
     for path in sorted(package.rglob("*.py")):
         text = path.read_bytes()
-        if b"@kernel" in text or b"import kernel" in text:
+        if any(sign in text for sign in _SIGNS):
             found.update(str(path.relative_to(package)).encode() + b"\0" + text)
     return found.hexdigest()[:16]
 

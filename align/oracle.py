@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from align.compiled import register
 from align.fertility_kernels import scratch as fertility_scratch
 from align.fertility_kernels import solve_pair as solve_fertile_pair
 from align.kernels import kernel
@@ -18,8 +19,42 @@ Work: TypeAlias = tuple[Any, ...]
 WRONG, SURE, FREE = 0, 1, 2
 
 
+class MatchingData(NamedTuple):
+    """What the kernels read of n pairs to learn from, among more.
+
+    Attributes
+    ----------
+    features : ndarray of float32, shape (E, d_e)
+        Of the edges of all pairs.
+    kinds : ndarray of int8, shape (E,)
+        What each is to the loss: :data:`WRONG`, :data:`SURE` or :data:`FREE`.
+    shapes : ndarray of int32, shape (n, 2)
+        Words of each pair.
+    starts : ndarray of int64, shape (n,)
+        The first edge of each pair.
+    costs : ndarray of float64, shape (2,)
+        (c_fp, c_fn).
+    source_words, target_words : ndarray of float32, shapes (words, d_s) and (words, d_t)
+        Features of words; empty where a word may have one link.
+    word_starts : ndarray of int64, shape (n, 2)
+        The first words of each pair.
+    most : ndarray of int64, shape (1,)
+        Links that a word may have.
+    """
+
+    features: np.ndarray
+    kinds: np.ndarray
+    shapes: np.ndarray
+    starts: np.ndarray
+    costs: np.ndarray
+    source_words: np.ndarray
+    target_words: np.ndarray
+    word_starts: np.ndarray
+    most: np.ndarray
+
+
 @kernel
-def solve_one(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, links: np.ndarray) -> float:
+def solve_one(data: MatchingData, w: np.ndarray, i: int, psi: np.ndarray, links: np.ndarray) -> float:
     """Fill ``psi`` (d,) and ``links`` (n_i * m_i,) of pair i, return its loss."""
     work = _work_of(data[2][i : i + 1], data[8][0])
     loss = vertex(data, w, i, psi, work)
@@ -29,7 +64,7 @@ def solve_one(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, links: np.nd
 
 @kernel
 def solve_block(
-    data: Arrays, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
+    data: MatchingData, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
 ) -> None:
     """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the pairs ``block`` (b,)."""
     work = workspace(data)
@@ -39,7 +74,7 @@ def solve_block(
 
 
 @kernel
-def workspace(data: Arrays) -> Work:
+def workspace(data: MatchingData) -> Work:
     """Return working memory (theta, links, ...) for :func:`vertex` of any pair."""
     return _work_of(data[2], data[8][0])
 
@@ -57,7 +92,7 @@ def _work_of(shapes: np.ndarray, most: int) -> Work:
 
 
 @kernel
-def vertex(data: Arrays, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> float:
+def vertex(data: MatchingData, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> float:
     """Solve the max oracle of pair i: fill ``psi`` (d,), return the loss.
 
     ``data`` is that of :class:`MatchingProblem`, ``work`` comes from :func:`workspace`; the links are left in
@@ -169,3 +204,6 @@ def scores(x: np.ndarray, w: np.ndarray, theta: np.ndarray) -> None:
         for k in range(d):
             total += x[edge, k] * w[k]
         theta[edge] = total
+
+
+register(MatchingData, workspace=workspace, vertex=vertex)

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 import numpy as np
 
-from align.oracle import FREE, SURE, WRONG, solve_block, solve_one
+from align.oracle import FREE, SURE, WRONG, MatchingData, solve_block, solve_one
 
 if TYPE_CHECKING:
     from align.features import Edges
@@ -47,7 +47,10 @@ class Vertex(NamedTuple):
 
 
 class Problem(Protocol):
-    """A structured problem of ``n`` blocks in ``d`` dimensions."""
+    """A structured problem of ``n`` blocks in ``d`` dimensions.
+
+    It may have kernels too, which make the passes of a solver compiled ones: see :mod:`align.compiled`.
+    """
 
     @property
     def n(self) -> int:
@@ -107,11 +110,8 @@ class MatchingProblem:
         Pairs to learn from, and features: those of edges, then, with K > 1, those of words.
     nonnegative : int
         Number of features of edges.
-    data : tuple of ndarray
-        What :func:`align.oracle.vertex` reads: features float32 (E, nonnegative); kinds int8 (E,) of
-        :data:`WRONG`, :data:`SURE`, :data:`FREE`; shapes int32 (n, 2); starts int64 (n,), the first edge of
-        each pair; costs float64 (2,) = (c_fp, c_fn); features of source and of target words, float32;
-        word_starts int64 (n, 2), the first words of each pair; most int64 (1,).
+    data : MatchingData
+        What the kernels of :mod:`align.oracle` read.
 
     Raises
     ------
@@ -158,7 +158,7 @@ class MatchingProblem:
         self.d += words[0].shape[1] + words[1].shape[1]
         if not self.n or not self.d:
             raise ValueError(f"problem: {self.n} pairs with {self.d} features; give at least one of each")
-        self.data = (
+        self.data = MatchingData(
             _read_only(edges.features),
             kinds,
             edges.shapes[pairs].astype(np.int32),

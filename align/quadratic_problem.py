@@ -117,6 +117,8 @@ class QuadraticProblem:
 
     def _maxima(self, w: np.ndarray, block: np.ndarray) -> list[np.ndarray]:
         """Return the links, in [0, 1], that are best for the programme of each pair, float64 (n_i * m_i,)."""
+        if not len(block):
+            return []
         rows = [self._rows(int(i)) for i in block]
         theta = [score_edges(self._features[own], w[: self.nonnegative]) + self._costs[own] for own in rows]
         bonus = [score_edges(self._phi[own], w[self.nonnegative :]) for own in rows]

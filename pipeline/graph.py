@@ -67,7 +67,7 @@ STAGES: dict[str, Stage] = {
             "label",
             label.run,
             needs=("download", "preprocess", "embed", "lexicon"),
-            uses=(*GOLD_LINKS, "train.labels", "train.fertility"),
+            uses=(*GOLD_LINKS, "train.labels", "train.fertility", "train.solver"),
             seeded=True,
             check=label.check,
         ),

@@ -22,6 +22,7 @@ from align.labels import Labels, from_gold
 from align.lexicon import Lexicon, edge_values
 from align.posteriors import Posteriors, load_if_there
 from align.shipped import DEFAULT, shipped_weights
+from align.solvers import links_a_word
 from pipeline.config import Config
 from pipeline.gold import read_gold
 from pipeline.sampling import POSTERIORS
@@ -248,7 +249,7 @@ def _gold(context: StageContext, lexicon: Lexicon, least: float) -> tuple[np.nda
         raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
     block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
     similarity, _, _ = edge_values(lexicon, block)
-    fertility = context.option("train.fertility")
+    fertility = links_a_word(context.option("train.solver"), context.option("train.fertility"))
     labels = from_gold(
         gold.links[:train],
         block,

@@ -18,7 +18,7 @@ from align.labels import Labels
 from align.model import Model
 from align.problem import MatchingProblem
 from align.shipped import DEFAULT
-from align.solvers import SOLVERS, Fit, Progress
+from align.solvers import SOLVERS, Fit, Progress, links_a_word
 from pipeline import label
 from pipeline.config import Config
 from pipeline.featurize import load_edges
@@ -56,7 +56,7 @@ def run(
     passes: int = 50,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
-    fertility: int = 2,
+    fertility: int | None = None,
     ball: float | None = None,
     folds: int = 0,
 ) -> None:
@@ -90,9 +90,10 @@ def run(
         Stop when the duality gap is at most this share of the primal objective, >= 0.
     time_limit : float, optional
         Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
-    fertility : int
+    fertility : int, optional
         Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
-        pair are a matching. Given weights have theirs.
+        pair are a matching. Default: 2, or 1 with extragradient and extragradient-kl. Given weights have
+        theirs.
     ball : float, optional
         With extragradient and extragradient-kl: the known weights, or 0, are left by at most this distance,
         > 0, in place of being regularised; lam is then without effect.
@@ -113,6 +114,7 @@ def run(
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
+    fertility = links_a_word(solver, fertility)
     edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
@@ -211,7 +213,7 @@ def _check_options(
     passes: int,
     tolerance: float,
     time_limit: float | None,
-    fertility: int,
+    fertility: int | None,
     ball: float | None,
     folds: int,
 ) -> None:
@@ -224,14 +226,14 @@ def _check_options(
         ("passes", passes, passes >= 1, "1 or more"),
         ("tolerance", tolerance, 0 <= tolerance < math.inf, "a number of 0 or more"),
         ("time_limit", time_limit, time_limit is None or time_limit > 0, "seconds above 0"),
-        ("fertility", fertility, 1 <= fertility < 1 << 31, "1 or more"),
+        ("fertility", fertility, fertility is None or 1 <= fertility < 1 << 31, "1 or more"),
         ("ball", ball, ball is None or 0 < ball < math.inf, "a radius above 0"),
         ("folds", folds, folds == 0 or 2 <= folds < 1 << 31, "0, or 2 or more"),
     ):
         if not fits:
             raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
     most = SOLVERS[solver].most
-    if most is not None and fertility > most:
+    if most is not None and fertility is not None and fertility > most:
         raise InputError(
             f"train.fertility: {solver} learns at most {most} links a word, not {fertility}; "
             f"set train.fertility={most}, or train.solver=bcfw"

@@ -22,7 +22,7 @@ from align.solvers.state import State
 
 __all__ = [
     "SOLVERS", "AtomState", "BatchState", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw",
-    "block_away", "extragradient", "fw", "minibatch",
+    "block_away", "extragradient", "fw", "links_a_word", "minibatch",
 ]  # fmt: skip
 
 
@@ -80,3 +80,14 @@ SOLVERS = {
         ball=True,
     ),
 }
+
+# Links that a word may have where nobody says.
+_LINKS_A_WORD = 2
+
+
+def links_a_word(solver: str, fertility: int | None) -> int:
+    """Return the links a word may have: ``fertility``, else 2, or fewer where the solver learns no more."""
+    if fertility is not None:
+        return fertility
+    most = SOLVERS[solver].most if solver in SOLVERS else None
+    return _LINKS_A_WORD if most is None else min(most, _LINKS_A_WORD)

@@ -30,10 +30,11 @@ from typing import Any, Self
 
 import numpy as np
 
+from align.compiled import is_compiled, vertex, workspace
 from align.kernels import kernel
 from align.objective import Value, evaluate, projection
-from align.oracle import Arrays, vertex, workspace
-from align.problem import MatchingProblem, Problem
+from align.oracle import Arrays
+from align.problem import Problem
 from align.solvers.block_kernels import CACHE_PASSES, CACHE_SHARE, cached_passes, step
 from align.solvers.course import UNMEASURED, check_options, checked_origin, follow
 from align.solvers.fit import Fit, Progress
@@ -122,7 +123,7 @@ def bcfw(
     Parameters
     ----------
     problem : Problem
-        n blocks, d features. For a :class:`~align.problem.MatchingProblem` a whole pass is one compiled call.
+        n blocks, d features. Where it has kernels (:mod:`align.compiled`) a whole pass is one compiled call.
     lam : float
         Regularisation, > 0.
     passes : int
@@ -197,8 +198,8 @@ def _one_pass(problem: Problem, state: BlockState) -> None:
     lam, averaging = state.options["lam"], state.options["averaging"]
     taken, stamp = state.passes * problem.n, stamp_of(state.passes)
     tree = gap_tree(state.gaps)
-    if isinstance(problem, MatchingProblem):
-        met = _matching_pass(
+    if is_compiled(problem):
+        met = _compiled_pass(
             problem.data,
             problem.nonnegative,
             order,
@@ -285,7 +286,7 @@ def average_of(state: BlockState) -> np.ndarray:
 
 
 @kernel
-def _matching_pass(
+def _compiled_pass(
     data: Arrays,
     nonnegative: int,
     order: np.ndarray,
@@ -298,7 +299,7 @@ def _matching_pass(
     iterates: Arrays,
     vertices: Arrays,
 ) -> float:
-    """Take one step of the oracle for each pair of the pass; returns the sum of the block gaps met."""
+    """Take one step of the oracle for each block of the pass; returns the sum of the block gaps met."""
     work = workspace(data)
     w = iterates[1]
     psi, met = np.empty(len(w)), 0.0

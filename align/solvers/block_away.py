@@ -29,9 +29,10 @@ from typing import Any, Self
 
 import numpy as np
 
+from align.compiled import is_compiled, vertex, workspace
 from align.kernels import kernel
-from align.oracle import Arrays, vertex, workspace
-from align.problem import MatchingProblem, Problem
+from align.oracle import Arrays
+from align.problem import Problem
 from align.solvers.away_kernels import (
     KNOWN_PASSES,
     KNOWN_SHARE,
@@ -134,7 +135,7 @@ def block_away(
     Parameters
     ----------
     problem : Problem
-        n blocks, d features. For a :class:`~align.problem.MatchingProblem` a whole pass is one compiled call.
+        n blocks, d features. With compiled kernels (:mod:`align.compiled`) a whole pass is one call.
     pairwise : bool
         Whether weight moves from the worst atom to the best, instead of towards the best or away from the
         worst.
@@ -232,8 +233,8 @@ def _steps(
         state.iterates,
         state.atoms,
     )
-    if isinstance(problem, MatchingProblem):
-        reached, met = _matching_steps(
+    if is_compiled(problem):
+        reached, met = _compiled_steps(
             problem.data, nonnegative, order, chances, tree, place, stamp, lam, pairwise, iterates, atoms
         )
         return int(reached), float(met)
@@ -251,8 +252,8 @@ def _steps(
 
 
 @kernel
-def _matching_steps(
-    data: Arrays,
+def _compiled_steps(
+    data: Any,
     nonnegative: int,
     order: np.ndarray,
     chances: np.ndarray,
@@ -264,7 +265,7 @@ def _matching_steps(
     iterates: Arrays,
     atoms: Arrays,
 ) -> tuple[int, float]:
-    """Take the steps of :func:`_steps` for pairs, in one call."""
+    """Take the steps of :func:`_steps` in one call."""
     work = workspace(data)
     w, n, met = iterates[1], len(order), 0.0
     psi = np.empty(len(w))

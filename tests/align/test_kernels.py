@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+import align.compiled
 import align.kernels
 
 CALLEE = "from align.kernels import kernel\n\n@kernel\ndef callee(x):\n    return x + 1\n"
@@ -58,6 +59,14 @@ def test_a_package_without_kernels_in_it_is_left_alone(package):
     run(package)
     (package / "words.py").write_text("x = 1\n", encoding="utf-8")
     assert run(package) == ["20", "1"]
+
+
+def test_what_chooses_between_kernels_counts_as_one(package):
+    shutil.copy(align.compiled.__file__, package / "compiled.py")
+    assert run(package) == ["20", "0"]
+    with open(package / "compiled.py", "a", encoding="utf-8") as file:
+        file.write("x = 1\n")
+    assert run(package) == ["20", "0"]
 
 
 def test_another_place_can_be_named(package, tmp_path):

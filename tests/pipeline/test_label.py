@@ -73,7 +73,7 @@ def stages(tmp_path):
 @pytest.fixture
 def context(stages):
     values = {
-        "train": {"labels": None, "fertility": 1},
+        "train": {"labels": None, "fertility": 1, "solver": "bcfw"},
         "gold": {"links": str(stages / "gold.align"), "format": "pharaoh", "base": 0, "train": 0},
     }
     folder = stages / "label"
@@ -88,7 +88,7 @@ def context(stages):
         workdir=folder,
         engine=Serial(),
         reporter=Reporter("tiny"),
-        stage=Stage("label", label.run, uses=("train.labels", "train.fertility", "gold.*")),
+        stage=Stage("label", label.run, uses=("train.labels", "train.fertility", "train.solver", "gold.*")),
         config=Config(stages / "tiny.toml", values, frozenset()),
     )
 
