@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from align.solvers.away_steps import best_step, frank_wolfe, listed
+from align.solvers.away_steps import ActiveSet, best_step, frank_wolfe, listed
 
 
 def quadratic(seed, d, *, target=None):
@@ -193,3 +193,13 @@ def test_options_out_of_range_are_refused(options, message):
 def test_a_gradient_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="a gradient is not"):
         frank_wolfe(lambda x: x * np.nan, listed(np.eye(2)), np.eye(2)[0])
+
+
+def test_a_step_away_may_use_alpha_over_one_less_alpha():
+    for target, left in ((0.9945, 2), (1.5, 1)):  # inside the segment, at gamma = 0.105; beyond its end
+        active = ActiveSet("a", np.array([0.0]))
+        active.keys, active.atoms, active.weights = ["a", "b"], np.array([[0.0], [1.0]]), np.array([0.1, 0.9])
+        active.move(lambda x, t=target: x - t, np.array([0.9 - target]), "b", np.array([1.0]), "away")
+        assert active.point()[0] == pytest.approx(min(target, 1.0), abs=1e-12)
+        assert active.keys == ["a", "b"][-left:]
+        assert active.weights.sum() == pytest.approx(1.0)

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from align.objective import dual
-from align.solvers import bcfw, minibatch
+from align.solvers import BlockState, bcfw, minibatch
+from align.solvers.minibatch import _joint_step
 from tests.align.solvers.problems import Listed, Plain, fertile_pairs, pairs
 
 
@@ -67,3 +68,16 @@ def test_single_steps_use_what_the_blocks_before_have_changed():
         gamma = np.clip((loss[i] / 4 - lam * w_s @ w) / (lam * w_s @ w_s), 0, 1)
         w = w + gamma * w_s
     np.testing.assert_allclose(fit.weights, w, rtol=1e-12)
+
+
+def test_a_block_drawn_twice_moves_once():
+    problem, lam, states = Listed.random(4, 3, seed=2), 0.5, []
+    psi, loss = problem.oracles(np.zeros(3), np.arange(4))
+    for blocks in ([1, 1, 3], [1, 3]):
+        options = {"solver": "minibatch", "lam": lam, "averaging": False, "cache": 3}
+        states.append(BlockState.start(problem, np.zeros(3), seed=0, **options))
+        state, order = states[-1], np.array(blocks)
+        _joint_step(order, psi[order], loss[order], 3, 0, 5, lam, False, state.iterates, state.vertices)
+    for one, other in zip(states[0].iterates, states[1].iterates, strict=True):
+        np.testing.assert_array_equal(one, other)
+    assert states[0].w.any()
