@@ -595,3 +595,56 @@ def test_the_curve_has_the_same_bytes_for_the_same_figures(tmp_path):
     nothing = Row(0, 0, 0.0, *[math.nan] * 6)
     training_curve([nothing], 0.0, tmp_path / "empty.png")
     assert (tmp_path / "empty.png").exists()
+
+
+class TestExtragradient:
+    """The solvers of matchings that take a ball."""
+
+    @pytest.mark.parametrize("solver", ["extragradient", "extragradient-kl"])
+    @pytest.mark.parametrize("ball", [None, 2.0])
+    def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(
+        self, stages, tmp_path, monkeypatch, capsys, solver, ball
+    ):
+        options = {"solver": solver, "fertility": 1, "passes": 12, "tolerance": 0.0, "ball": ball}
+        train.run(context_of(stages, tmp_path / "undisturbed"), **options)
+
+        def kill(progress):
+            if progress.row.passes == 4:
+                raise Killed
+
+        with monkeypatch.context() as patched:
+            patched.setattr(train, "_teller", lambda context: kill)
+            with pytest.raises(Killed):
+                train.run(context_of(stages, tmp_path / "killed"), **options)
+        assert [path.name for path in (tmp_path / "killed").iterdir()] == [train.CHECKPOINT]
+        capsys.readouterr()
+        train.run(context_of(stages, tmp_path / "killed"), **options)
+        assert "goes on after pass " in capsys.readouterr().err
+        assert lasting(tmp_path / "killed") == lasting(tmp_path / "undisturbed")
+        model = Model.load(tmp_path / "killed")
+        assert model.options["solver"] == solver
+        assert model.options.get("ball") == ball
+        if ball is not None:
+            assert np.linalg.norm(model.weights) <= ball + 1e-12
+
+    def test_the_minimum_is_that_of_bcfw(self, stages, tmp_path):
+        for name, passes in (("bcfw", 50), ("extragradient", 1000)):
+            train.run(context_of(stages, tmp_path / name), solver=name, fertility=1, passes=passes, lam=1.0)
+        mine, its = (
+            json.loads((tmp_path / name / "training.json").read_text(encoding="utf-8"))
+            for name in ("extragradient", "bcfw")
+        )
+        assert mine["status"] == its["status"] == "converged"
+        assert mine["primal"] == pytest.approx(its["primal"], rel=2e-3)
+        assert mine["solver"] == "extragradient"
+
+    def test_what_they_cannot_do_is_refused(self, stages, tmp_path):
+        context = context_of(stages, tmp_path / "out")
+        with pytest.raises(InputError, match=r"train\.fertility: extragradient-kl learns at most 1 links a"):
+            train.run(context, solver="extragradient-kl")
+        with pytest.raises(
+            InputError, match=r"train\.ball: bcfw takes none; leave it out, or set train\.sol"
+        ):
+            train.run(context, ball=1.0, fertility=1)
+        with pytest.raises(InputError, match=r"train\.ball: 0\.0 is out of range; give a radius above 0"):
+            train.run(context, solver="extragradient", fertility=1, ball=0.0)
