@@ -324,8 +324,8 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
         axes.set(xscale="log", yscale="log", xlabel=column.replace("_", " ").replace("cpu", "CPU"))
         axes.grid(visible=True, which="major", alpha=0.3)
     panels[0].set_ylabel("duality gap / primal, least so far")
-    if panels[0].get_legend_handles_labels()[0]:
-        panels[0].legend(fontsize="small")
+    if panels[-1].get_legend_handles_labels()[0]:
+        panels[-1].legend(fontsize="small", loc="lower left")  # where no curve ever is
     figure.savefig(path, metadata={"Software": None})
 
 
