@@ -213,7 +213,7 @@ def _begin(
             None if known is None else known[number],
         )
         side.links = tables[number] * counts[number].astype(np.float64)[owners[number]]
-        side.null_links = null[number] * (priors.null * float(counts[1 - number].sum()))
+        side.null_links = null[number].astype(np.float64) * (priors.null * counts[1 - number].sum())
         side.set_words(priors)
         sides.append(side)
     return sides[0], sides[1]

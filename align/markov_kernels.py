@@ -13,7 +13,7 @@ import numpy as np
 from align.kernels import kernel
 
 # A link less probable than this is left out of the expected jumps.
-_LEAST = 1e-9
+_LEAST = 1e-7
 
 
 @kernel(error_model="numpy")
@@ -58,10 +58,10 @@ def expect(  # type: ignore[no-untyped-def]
                 value = table[cell] if cell >= 0 else unseen
                 emission[k, j] = (1.0 - null_probability) * value
         for i in range(n):
-            sums = 0.0
+            whole = 0.0
             for d in range(centre - i, centre - i + n):
-                sums += jumps[d]
-            shares[i] = 1.0 / sums
+                whole += jumps[d]
+            shares[i] = 1.0 / whole
         begin = 0.0
         for j in range(n):
             begin += jumps[centre + j + 1]
@@ -75,11 +75,10 @@ def expect(  # type: ignore[no-untyped-def]
                     row[j] = jumps[centre + j + 1] * begin
                     here[j] = row[j] * (emission[k, j] + quiet)
             else:
-                row[:] = 0.0
+                before = mass[k - 1]
                 for i in range(n):
-                    value, base = mass[k - 1, i] * shares[i], centre - i
-                    for j in range(n):
-                        row[j] += value * jumps[base + j]
+                    spread[i] = before[i] * shares[i]
+                _spread(spread, jumps, centre, n, row)
                 for j in range(n):
                     here[j] = row[j] * emission[k, j] + quiet * mass[k - 1, j]
             whole = 0.0
@@ -109,18 +108,17 @@ def expect(  # type: ignore[no-untyped-def]
                     seen[centre + j + 1] += value + reach[0, j] * ahead[j]
                 null_posterior[start] = silent
                 continue
-            onward[:n] = 0.0
+            _spread(ahead, backward_jumps, centre, n, onward)
             for i in range(n):
                 spread[i] = mass[k - 1, i] * shares[i]
                 silent += mass[k - 1, i] * quiet * future[i]
             null_posterior[start + k] = silent
             for j in range(n):
-                value, base = ahead[j], centre - j
-                for i in range(n):
-                    onward[i] += value * backward_jumps[base + i]
+                value = ahead[j]
                 if value * reach[k, j] > _LEAST:
+                    sums = products[centre - j : centre - j + n]
                     for i in range(n):
-                        products[base + i] += value * spread[i]
+                        sums[i] += value * spread[i]
             for i in range(n):
                 weight = spread[i] * onward[i] * shares[i]
                 steps[centre - i] += weight
@@ -134,6 +132,23 @@ def expect(  # type: ignore[no-untyped-def]
         running += steps[d]
         chances[d] += running
     return total
+
+
+@kernel(error_model="numpy")
+def _spread(mass, jumps, centre, states, reach):  # type: ignore[no-untyped-def]
+    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, two s at a time."""
+    reach[:states] = 0.0
+    even = states - states % 2
+    for s in range(0, even, 2):
+        one, other = mass[s], mass[s + 1]
+        weights = jumps[centre - s - 1 : centre - s + states]
+        for o in range(states):
+            reach[o] += one * weights[o + 1] + other * weights[o]
+    if even < states:
+        last = mass[even]
+        weights = jumps[centre - even : centre - even + states]
+        for o in range(states):
+            reach[o] += last * weights[o]
 
 
 @kernel(error_model="numpy")

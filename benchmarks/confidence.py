@@ -53,7 +53,7 @@ def main() -> None:
         nargs="*",
         default=[],
         metavar="PREFIX:SOURCE-TARGET",
-        help="more gold, whose text is all there is: its first half trains, the other half tests",
+        help="more gold, whose text is all there is: every other pair trains, the others test",
     )
     add_common_arguments(parser, "confidence", with_eflomal=False)
     finish(run, parser)
@@ -179,7 +179,11 @@ class Bench:
             ),
         }
         name = f"{size}-unseen"
-        prefixes = self._parts(gold, TRAIN, name)
+        pairs = np.arange(len(read_lines(links_file(args.gold))))
+        prefixes = [
+            self._part(gold, chosen, f"{name}-{part}")
+            for part, chosen in (("train", pairs[:TRAIN]), ("test", pairs[TRAIN:]))
+        ]
         trained = hansards.merged(
             trained, {"corpus": {"name": name}, "gold": gold_section(Source(prefixes[0], *LANGUAGES), TRAIN)}
         )
@@ -189,13 +193,18 @@ class Bench:
         return found
 
     def other(self, gold: Source) -> dict[str, Judged]:
-        """Return the links of the second half of a gold text; it is all the text there is."""
-        half = len(read_lines(links_file(gold.prefix))) // 2
+        """Return the links of every other pair of a gold text; it is all the text there is."""
+        pairs = np.arange(len(read_lines(links_file(gold.prefix))))
         languages = (gold.source, gold.target)
-        first, second = (Source(prefix, *languages) for prefix in self._parts(gold, half, gold.name))
+        order = np.concatenate([pairs[::2], pairs[1::2]])
+        half = len(pairs[::2])
+        whole, first, second = (
+            Source(self._part(gold, chosen, f"{gold.name}-{name}"), *languages)
+            for name, chosen in (("all", order), ("train", order[:half]), ("test", order[half:]))
+        )
         return {
             f"{gold.prefix.name}, half trains, in the text": self._in_text(
-                f"{gold.name}-half", own_text(gold, gold.name, half), half
+                f"{gold.name}-half", own_text(whole, f"{gold.name}-half", half), half
             ),
             f"{gold.prefix.name}, half trains, unseen": self._unseen(
                 f"{gold.name}-unseen", own_text(first, f"{gold.name}-unseen", half), second
@@ -271,17 +280,15 @@ class Bench:
             links_of(links_file(test.prefix)),
         )
 
-    def _parts(self, gold: Source, count: int, name: str) -> tuple[Path, Path]:
-        """Write the first ``count`` gold pairs and the others to files of their own; return the prefixes."""
+    def _part(self, gold: Source, chosen: np.ndarray, name: str) -> Path:
+        """Write some gold pairs to files of their own; return their prefix."""
         folder = self._args.out / "parts"
         folder.mkdir(exist_ok=True)
-        first, second = folder / f"{name}-train", folder / f"{name}-test"
         for ending in (gold.source, gold.target, "align"):
             path = links_file(gold.prefix) if ending == "align" else text_file(gold.prefix, ending)
             lines = read_lines(path)
-            write_lines(first.with_name(f"{first.name}.{ending}"), lines[:count])
-            write_lines(second.with_name(f"{second.name}.{ending}"), lines[count:])
-        return first, second
+            write_lines(folder / f"{name}.{ending}", [lines[pair] for pair in chosen])
+        return folder / name
 
     def _pipeline(self, name: str, settings: dict[str, dict[str, Any]]) -> Pipeline:
         return Pipeline(
@@ -301,13 +308,17 @@ def gold_section(gold: Source, train: int) -> dict[str, Any]:
 
 
 def own_text(gold: Source, name: str, train: int) -> dict[str, dict[str, Any]]:
-    """Return the configuration of gold whose text is all there is."""
+    """Return the configuration of gold whose text is all there is.
+
+    Training starts from nothing: the shipped weights may have been learnt from this gold, from its test
+    pairs too.
+    """
     section = gold_section(gold, train)
     corpus = {"name": name, "source": gold.source, "target": gold.target}
     return {
         "corpus": {**corpus, "files": section["files"], "tokenized": True},
         "gold": section,
-        "train": {"labels": "gold"},
+        "train": {"labels": "gold", "weights": "none"},
     }
 
 

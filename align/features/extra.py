@@ -16,6 +16,7 @@ import numpy as np
 from align.errors import InputError
 from align.features.edges import Extra
 from align.features.frequency import FREQUENT
+from align.features.identity import IDENTITIES
 from align.features.resources import Resources
 from align.kernels import kernel
 
@@ -30,8 +31,6 @@ EXTRA_GROUPS: dict[str, str] = {
     "identity": "the word is not a given one of the most frequent ones (of one language pair, by its nature)",
 }
 DEFAULT_EXTRA_GROUPS = ("always", "content")
-# Words a side that have a feature of their own.
-_IDENTITIES = 30
 _SIDES = ("source", "target")
 
 
@@ -60,7 +59,7 @@ def extra_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
     ):
         for group in groups:
             if group == "identity":
-                words = vocabulary.words[:_IDENTITIES]
+                words = vocabulary.words[:IDENTITIES]
                 found += [f"extra.{side}.other.{word}" for word in words]
             else:
                 found.append(f"extra.{side}.{group}")
@@ -122,7 +121,7 @@ def join_extras(parts: Sequence[Extra], groups: Sequence[str], resources: Resour
 def _fill_identity(side: Side, first: int, last: int, features: np.ndarray, column: int) -> int:
     """Write 1 for every word but a column's own; returns how many columns there are."""
     ids = side.words[side.tokens[first:last]]
-    count = min(_IDENTITIES, side.size)
+    count = min(IDENTITIES, side.size)
     own = np.flatnonzero(ids < count)
     features[own, column + ids[own]] = 0
     return count

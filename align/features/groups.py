@@ -22,6 +22,7 @@ from align.features import (
     context,
     cosine,
     frequency,
+    identity,
     markov,
     position,
     posterior,
@@ -117,6 +118,11 @@ GROUPS: dict[str, Group] = {
         "posteriors both ways of the hidden Markov model (lexicon.markov), competition",
         markov.names,
         markov.fill,
+    ),
+    "identity": Group(
+        "which of the most frequent words either word is: of one language pair, by its nature",
+        identity.names,
+        identity.fill,
     ),
     "concat": Group(
         "the two word vectors side by side; cannot prefer one perfect matching to another",

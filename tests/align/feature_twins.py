@@ -162,6 +162,16 @@ def frequency(pair):
     return result
 
 
+def identity(pair):
+    words = pair.resources.source_vocabulary.words[:30], pair.resources.target_vocabulary.words[:30]
+    result = np.zeros((pair.n, pair.m, len(words[0]) + len(words[1])))
+    for j in range(pair.n):
+        for k in range(pair.m):
+            own = [pair.source[j] == word for word in words[0]]
+            result[j, k] = own + [pair.target[k] == word for word in words[1]]
+    return result
+
+
 def sentence_posteriors(pair):
     """Model 1 posteriors of both directions."""
     f, r = pair.forward, pair.reverse
@@ -338,5 +348,6 @@ TWINS = {
     "context": context,
     "posterior": posterior_group,
     "markov": markov_group,
+    "identity": identity,
     "concat": concat,
 }

@@ -19,6 +19,7 @@ from align.features import (
     compute_parts,
     edge_offsets,
     feature_names,
+    identity,
     parse_groups,
     rows,
     score_parts,
@@ -216,6 +217,17 @@ class TestTwins:
         for i, pair in enumerate(pairs_of(text, given)):
             expected = twins.TWINS[group](pair).reshape(pair.n * pair.m, -1)
             np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:] / SCALE, expected, atol=2e-5)
+
+    def test_only_the_most_frequent_words_are_named(self, monkeypatch):
+        monkeypatch.setattr(identity, "IDENTITIES", 2)
+        given, text = resources(), corpus()
+        edges = computed(text, given, ("identity",))
+        assert edges.names[1:] == (*(f"source.{w}" for w in SOURCE[:2]), *(f"target.{w}" for w in TARGET[:2]))
+        for i, pair in enumerate(pairs_of(text, given)):
+            all_words = twins.identity(pair)
+            both = len(SOURCE[:30])
+            expected = all_words[:, :, [0, 1, both, both + 1]].reshape(pair.n * pair.m, 4)
+            assert (edges.block(i, i + 1).features[:, 1:] > 0).tolist() == (expected > 0).tolist()
 
     def test_long_sentences(self):
         """Beyond the reach of windows and caps, and longer than the farthest distance."""

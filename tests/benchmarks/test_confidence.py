@@ -1,5 +1,6 @@
 """Bins and errors by hand, the AUC against its definition, which lines are moved, whose links are judged."""
 
+import argparse
 import importlib.util
 from pathlib import Path
 
@@ -119,10 +120,19 @@ def test_the_plot_is_a_picture_and_the_same_each_time(tmp_path):
     assert (tmp_path / "one.png").read_bytes() == (tmp_path / "two.png").read_bytes()
 
 
+def test_parts_of_gold_are_written_in_the_order_asked_for(tmp_path):
+    for ending in ("en", "sv", "align"):
+        (tmp_path / f"a.{ending}").write_text("".join(f"{ending} {number}\n" for number in range(4)))
+    bench = confidence.Bench(argparse.Namespace(out=tmp_path / "out"))
+    prefix = bench._part(Source(tmp_path / "a", "en", "sv"), np.array([2, 0]), "half")
+    for ending in ("en", "sv", "align"):
+        assert prefix.with_name(f"half.{ending}").read_text() == f"{ending} 2\n{ending} 0\n"
+
+
 def test_gold_whose_text_is_all_there_is(tmp_path):
     for name in ("a.en", "a.sv", "a.align"):
         (tmp_path / name).write_text("")
     settings = confidence.own_text(Source(tmp_path / "a", "en", "sv"), "half", 5)
     assert settings["corpus"]["files"] == settings["gold"]["files"]
     assert (settings["corpus"]["tokenized"], settings["gold"]["train"]) == (True, 5)
-    assert settings["train"]["labels"] == "gold"
+    assert settings["train"] == {"labels": "gold", "weights": "none"}
