@@ -323,9 +323,10 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
             axes.plot(x, y, marker="." if len(points) <= 60 else "", label=own.solver)
         axes.set(xscale="log", yscale="log", xlabel=column.replace("_", " ").replace("cpu", "CPU"))
         axes.grid(visible=True, which="major", alpha=0.3)
+        axes.tick_params(axis="x", which="both", labelrotation=30)  # a short axis has many labels
     panels[0].set_ylabel("duality gap / primal, least so far")
-    if panels[0].get_legend_handles_labels()[0]:
-        panels[0].legend(fontsize="small")
+    if panels[-1].get_legend_handles_labels()[0]:
+        panels[-1].legend(fontsize="small", loc="lower left")  # where no curve ever is
     figure.savefig(path, metadata={"Software": None})
 
 
