@@ -71,7 +71,12 @@ def test_text_and_models_of_strangers_are_read_safely(path):
 
 
 # These hold several arrays in one zip file, which numpy reads and writes whole.
-ZIPPED = ("align/solvers/state.py", "pipeline/preprocess_shard.py", "pipeline/preprocess_write.py")
+ZIPPED = (
+    "align/solvers/extragradient_state.py",
+    "align/solvers/state.py",
+    "pipeline/preprocess_shard.py",
+    "pipeline/preprocess_write.py",
+)
 
 
 @pytest.mark.parametrize("path", [*ALIGN, *PIPELINE], ids=name_of)
