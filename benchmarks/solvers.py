@@ -130,7 +130,9 @@ def run(args: argparse.Namespace) -> None:
     parts, values = ["# How fast the solvers close the duality gap\n", facts_text(told) + "\n", NOTES], []
     for task in [*scene, *_alignment_tasks(args)]:
         runs = [
-            solve(task, name, passes=args.passes, seconds=args.seconds, seed=args.seed) for name in chosen
+            solve(task, name, passes=args.passes, seconds=args.seconds, seed=args.seed)
+            for name in chosen
+            if fits(name, task.problem)
         ]
         write_points(args.out / f"{task.name}.csv", runs)
         plot(args.out / f"{task.name}.png", task.name, runs)
@@ -158,6 +160,12 @@ def solvers_of(text: str | None) -> list[str]:
         if name not in known:
             raise InputError(f"--solvers: {name!r} is no solver; give some of {'; '.join(known)}")
     return chosen
+
+
+def fits(name: str, problem: Problem) -> bool:
+    """Tell whether a solver, or a variant, can solve a problem: some solve matchings alone."""
+    solver = SOLVERS[VARIANTS[name][0] if name in VARIANTS else name]
+    return solver.most is None or isinstance(problem, MatchingProblem)
 
 
 def scene_tasks(path: Path) -> list[Task]:

@@ -16,6 +16,7 @@ from align.features.edges import edge_offsets
 from align.labels import Labels
 from align.links import Link
 from align.multilabel import MultilabelProblem
+from align.problem import MatchingProblem
 from align.solvers import SOLVERS, Row
 from benchmarks import solvers
 from benchmarks.solvers import LEVELS, VARIANTS, Point, Run, Task, first_at, points_of
@@ -79,7 +80,18 @@ def test_a_level_is_reached_where_the_gap_is_that_share_of_the_primal():
     assert first_at(points, 0.001) is None
 
 
-@pytest.mark.parametrize("name", [*SOLVERS, *VARIANTS])
+ANY_PROBLEM = [name for name in [*SOLVERS, *VARIANTS] if "extragradient" not in name]
+
+
+def test_some_solvers_are_for_matchings_alone(task):
+    assert [name for name in [*SOLVERS, *VARIANTS] if solvers.fits(name, task.problem)] == ANY_PROBLEM
+    shapes = np.ones((1, 2), dtype=np.int32)
+    edges = Edges(shapes, np.array([0, 1]), np.ones((1, 1), dtype=np.float32), ("bias",))
+    matching = MatchingProblem(edges, Labels.from_lists([[Link(0, 0)]]))
+    assert all(solvers.fits(name, matching) for name in [*SOLVERS, *VARIANTS])
+
+
+@pytest.mark.parametrize("name", ANY_PROBLEM)
 def test_every_solver_is_run_and_told(task, tmp_path, name):
     own = solvers.solve(task, name, passes=200, seconds=20.0, seed=0)
     assert own.points[0].passes == 0
@@ -159,7 +171,7 @@ def test_one_command_leaves_tables_and_curves(task, scene, tmp_path, monkeypatch
     assert capsys.readouterr().out == text
     assert "## scene-unary: n = 12, d = 12, lam = 0.833" in text
     runs = json.loads((out / "solvers.json").read_text(encoding="utf-8"))["runs"]
-    assert [each["problem"] for each in runs[:: len(SOLVERS) + len(VARIANTS)]] == [
+    assert [each["problem"] for each in runs[:: len(ANY_PROBLEM)]] == [
         "scene-unary",
         "scene-pairwise",
         "hansards-gold",

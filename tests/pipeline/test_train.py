@@ -641,7 +641,7 @@ class TestExtragradient:
     def test_what_they_cannot_do_is_refused(self, stages, tmp_path):
         context = context_of(stages, tmp_path / "out")
         with pytest.raises(InputError, match=r"train\.fertility: extragradient-kl learns at most 1 links a"):
-            train.run(context, solver="extragradient-kl")
+            train.run(context, solver="extragradient-kl", fertility=2)
         with pytest.raises(
             InputError, match=r"train\.ball: bcfw takes none; leave it out, or set train\.sol"
         ):
