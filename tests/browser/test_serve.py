@@ -285,9 +285,12 @@ class TestCommand:
 def process(tiny_model):
     """The command in a process of its own, and the address it has printed."""
     command = [sys.executable, "-m", "align", "serve", "--model", str(tiny_model), "--port", "0"]
+    # Tests that run in the background of a shell ignore Ctrl-C, and so would the processes they start.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with subprocess.Popen(
         command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
     ) as running:
+        signal.signal(signal.SIGINT, before)
         try:
             yield running, running.stdout.readline()
         finally:
