@@ -19,7 +19,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.compiled import register
+from align.compiled import oracles, register
 from align.kernels import kernel
 from align.problem import Vertex
 
@@ -114,10 +114,7 @@ class ChainProblem:
         ValueError
             If a score under ``w`` is NaN or infinite.
         """
-        weights = np.atleast_2d(w)
-        psi, loss = np.empty((len(weights), len(block), self.d)), np.empty((len(weights), len(block)))
-        _solve_block(self.data, weights, block, psi, loss)
-        return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
+        return oracles(self.data, self.d, w, block)
 
     def predict(self, w: np.ndarray, chain: np.ndarray) -> np.ndarray:
         """Return the best labels of a chain, float (T, p), T >= 1, under w, (d,): int64, shape (T,)."""
@@ -141,17 +138,6 @@ def _solve_one(data: ChainData, w: np.ndarray, i: int, psi: np.ndarray, found: n
     loss = _vertex(data, w, i, psi, work)
     found[:] = work[2][: len(found)]
     return loss
-
-
-@kernel
-def _solve_block(
-    data: ChainData, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
-) -> None:
-    """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the chains ``block`` (b,)."""
-    work = _workspace(data)
-    for place in range(len(block)):
-        for r in range(len(weights)):
-            loss[r, place] = _vertex(data, weights[r], block[place], psi[r, place], work)
 
 
 @kernel

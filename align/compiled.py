@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import numpy as np
 from numba.extending import overload as _numba_overload
 
+from align.kernels import kernel
+
 if TYPE_CHECKING:
     from align.problem import Problem
 
@@ -76,3 +78,25 @@ def _vertex(data: Any, w: Any, i: Any, psi: Any, work: Any) -> Any:
 def _kernels_of(data: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the kernels for what the compiler knows of a named tuple."""
     return _KERNELS[data.instance_class]
+
+
+def oracles(data: Any, d: int, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return psi and loss of the vertices of blocks, as :meth:`align.problem.Problem.oracles` does.
+
+    One compiled call outside the interpreter lock: threads may share the work.
+    """
+    weights = np.atleast_2d(w)
+    psi, loss = np.empty((len(weights), len(block), d)), np.empty((len(weights), len(block)))
+    _solve_block(data, weights, block, psi, loss)
+    return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
+
+
+@kernel
+def _solve_block(
+    data: Any, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
+) -> None:
+    """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the blocks ``block`` (b,)."""
+    work = workspace(data)
+    for place in range(len(block)):
+        for r in range(len(weights)):
+            loss[r, place] = vertex(data, weights[r], block[place], psi[r, place], work)

@@ -24,7 +24,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.compiled import register
+from align.compiled import oracles, register
 from align.kernels import kernel
 from align.problem import Vertex
 
@@ -136,10 +136,7 @@ class MultilabelProblem:
         ValueError
             If a score under ``w`` is NaN or infinite.
         """
-        weights = np.atleast_2d(w)
-        psi, loss = np.empty((len(weights), len(block), self.d)), np.empty((len(weights), len(block)))
-        _solve_block(self.data, weights, block, psi, loss)
-        return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
+        return oracles(self.data, self.d, w, block)
 
     def predict(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the best labels of examples.
@@ -187,17 +184,6 @@ def _solve_one(data: MultilabelData, w: np.ndarray, i: int, psi: np.ndarray) -> 
     work = _workspace(data)
     loss = _vertex(data, w, i, psi, work)
     return loss, _best(data, w, i, 1.0, work)
-
-
-@kernel
-def _solve_block(
-    data: MultilabelData, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
-) -> None:
-    """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the examples ``block`` (b,)."""
-    work = _workspace(data)
-    for place in range(len(block)):
-        for r in range(len(weights)):
-            loss[r, place] = _vertex(data, weights[r], block[place], psi[r, place], work)
 
 
 @kernel

@@ -27,7 +27,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.arrays import load_array
-from align.compiled import register
+from align.compiled import oracles, register
 from align.errors import InputError
 from align.kernels import kernel
 from align.problem import Vertex
@@ -144,10 +144,7 @@ class TripletProblem:
         ValueError
             If a score under ``w`` is NaN or infinite.
         """
-        weights = np.atleast_2d(w)
-        psi, loss = np.empty((len(weights), len(block), self.d)), np.empty((len(weights), len(block)))
-        _solve_block(self.data, weights, block, psi, loss)
-        return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
+        return oracles(self.data, self.d, w, block)
 
     def predict(self, w: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
         """Return the odd one of each of ``embeddings``, float (N, 3, p), under w, (d,): int64, shape (N,)."""
@@ -263,17 +260,6 @@ def _solve_one(data: TripletData, w: np.ndarray, i: int, psi: np.ndarray) -> tup
     work = _workspace(data)
     loss = _vertex(data, w, i, psi, work)
     return loss, work[0]
-
-
-@kernel
-def _solve_block(
-    data: TripletData, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
-) -> None:
-    """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the triplets ``block`` (b,)."""
-    work = _workspace(data)
-    for place in range(len(block)):
-        for r in range(len(weights)):
-            loss[r, place] = _vertex(data, weights[r], block[place], psi[r, place], work)
 
 
 @kernel

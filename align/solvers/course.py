@@ -5,18 +5,30 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Protocol, TypeVar
 
 import numpy as np
 
 from align.objective import Value, evaluate, projection
 from align.problem import Problem
-from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
+from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Resumable, Row
 from align.solvers.state import State
 
 UNMEASURED = Value(math.nan, math.nan, math.nan)
 
+
+class Standing(Resumable, Protocol):
+    """What the state of any solver tells of where its run stands."""
+
+    passes: int
+    oracle_calls: int
+    seconds: float
+    history: list[Row]
+
+
 Kept = TypeVar("Kept", bound=State)
+Stood = TypeVar("Stood", bound=Standing)
+Task = TypeVar("Task", bound=Problem)
 
 
 def follow(
@@ -49,6 +61,42 @@ def follow(
     passes, tolerance, time_limit, gap_every, on_pass
         As of :func:`align.solvers.block.bcfw`.
     """
+
+    def weights(state: Kept, averaged: bool) -> np.ndarray:
+        v = average(state) if averaged and average is not None else state.v
+        return projection(v, state.nonnegative)
+
+    return run_course(
+        problem,
+        state,
+        one_pass,
+        measure,
+        weights,
+        passes=passes,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        gap_every=gap_every,
+        on_pass=on_pass,
+    )
+
+
+def run_course(
+    problem: Task,
+    state: Stood,
+    one_pass: Callable[[Task, Stood], None],
+    measure: Callable[[Task, Stood], tuple[Value, Value]],
+    weights: Callable[[Stood, bool], np.ndarray],
+    *,
+    passes: int,
+    tolerance: float,
+    time_limit: float | None,
+    gap_every: int,
+    on_pass: Callable[[Progress], None] | None,
+) -> Fit:
+    """Take passes as :func:`follow` does, for a state of any kind.
+
+    ``weights(state, averaged)`` returns the weights of the iterate, or of the average, as a copy.
+    """
     began = time.perf_counter() - state.seconds
 
     def record(*, measured: bool) -> None:
@@ -68,9 +116,8 @@ def follow(
         state.history.pop()
         record(measured=True)
     averaged, value = _better(state.history[-1])
-    v = average(state) if averaged and average is not None else state.v
     return Fit(
-        weights=projection(v, state.nonnegative),
+        weights=weights(state, averaged),
         averaged=averaged,
         primal=value.primal,
         dual=value.dual,
@@ -131,7 +178,7 @@ def _better(row: Row) -> tuple[bool, Value]:
     return False, Value(row.primal, row.dual, row.gap)
 
 
-def _status(state: State, passes: int, tolerance: float, time_limit: float | None) -> str | None:
+def _status(state: Standing, passes: int, tolerance: float, time_limit: float | None) -> str | None:
     _, value = _better(state.history[-1])
     if value.gap <= tolerance * value.primal:
         return CONVERGED

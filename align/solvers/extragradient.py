@@ -40,7 +40,6 @@ References
 from __future__ import annotations
 
 import math
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -48,14 +47,14 @@ import numpy as np
 
 from align.objective import Value, batch_vertex
 from align.problem import MatchingProblem, Problem
+from align.solvers.course import check_options, checked_origin, run_course
 from align.solvers.extragradient_kernels import extrapolate, sure_links, uniform
 from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric
 from align.solvers.extragradient_state import State
-from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
+from align.solvers.fit import Fit, Progress
 
 GEOMETRIES = ("euclidean", "kl")
 MEMORIES = ("weights", "edges")
-_UNMEASURED = Value(math.nan, math.nan, math.nan)
 
 
 def extragradient(
@@ -122,71 +121,41 @@ def extragradient(
         If the problem has several links a word, an option is out of its range, or the state belongs to
         another problem or other options.
     """
-    _check(lam, ball, passes, tolerance, geometry, memory, metric, time_limit, gap_every)
+    check_options(
+        "extragradient",
+        (ball is None or 0 < ball < math.inf, f"ball is {ball}; give a radius above 0, or None"),
+        (geometry in GEOMETRIES, f"geometry is {geometry!r}; give one of {', '.join(GEOMETRIES)}"),
+        (memory in MEMORIES, f"memory is {memory!r}; give one of {', '.join(MEMORIES)}"),
+        (metric in METRICS, f"metric is {metric!r}; give one of {', '.join(METRICS)}"),
+        lam=lam,
+        passes=passes,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        gap_every=gap_every,
+    )
     if not isinstance(problem, MatchingProblem):
         raise ValueError("extragradient: it solves the matching problem only; take bcfw")
     if problem.data[8][0] != 1:
         raise ValueError(
             f"extragradient: {problem.data[8][0]} links a word, it learns one; set train.fertility=1"
         )
-    began = time.perf_counter() - (0.0 if resume is None else resume.seconds)
     options = {"lam": lam, "ball": ball, "geometry": geometry, "memory": memory, "metric": metric}
-    origin = np.zeros(problem.d) if origin is None else _checked_origin(origin, problem)
+    origin = checked_origin("extragradient", origin, problem)
     state = _start(problem, origin, options) if resume is None else resume
     state.check(problem, origin, options)
 
-    def record(*, measured: bool) -> None:
-        values = _measure(problem, state) if measured else (_UNMEASURED, _UNMEASURED)
-        state.seconds = time.perf_counter() - began
-        state.history.append(Row(state.passes, state.oracle_calls, state.seconds, *values[0], *values[1]))
-
-    if not state.history:
-        record(measured=True)
-    while (status := _status(state, passes, tolerance, time_limit)) is None:
-        _iterate(problem, state)
-        ends = state.passes >= passes or _out_of_time(time.perf_counter() - began, time_limit)
-        record(measured=ends or state.passes % gap_every == 0)
-        if on_pass is not None:
-            on_pass(Progress(state.history[-1], passes, state))
-    if math.isnan(state.history[-1].gap):  # a limit lowered on resuming, or time that ran out since
-        state.history.pop()
-        record(measured=True)
-    return _fit(state, status)
-
-
-def _check(
-    lam: float,
-    ball: float | None,
-    passes: int,
-    tolerance: float,
-    geometry: str,
-    memory: str,
-    metric: str,
-    time_limit: float | None,
-    gap_every: int,
-) -> None:
-    for fits, what in (
-        (0 < lam < math.inf, f"lam is {lam}; give a number above 0"),
-        (ball is None or 0 < ball < math.inf, f"ball is {ball}; give a radius above 0, or None"),
-        (passes >= 1, f"passes is {passes}; give at least 1"),
-        (0 <= tolerance < math.inf, f"tolerance is {tolerance}; give 0 or more"),
-        (geometry in GEOMETRIES, f"geometry is {geometry!r}; give one of {', '.join(GEOMETRIES)}"),
-        (memory in MEMORIES, f"memory is {memory!r}; give one of {', '.join(MEMORIES)}"),
-        (metric in METRICS, f"metric is {metric!r}; give one of {', '.join(METRICS)}"),
-        (time_limit is None or time_limit > 0, f"time_limit is {time_limit}; give seconds above 0, or None"),
-        (gap_every >= 1, f"gap_every is {gap_every}; give at least 1"),
-    ):
-        if not fits:
-            raise ValueError(f"extragradient: {what}")
-
-
-def _checked_origin(origin: np.ndarray, problem: Problem) -> np.ndarray:
-    origin = np.array(origin, dtype=np.float64)
-    if origin.shape != (problem.d,) or not np.isfinite(origin).all():
-        raise ValueError(
-            f"extragradient: the origin has shape {origin.shape}; give {problem.d} finite weights"
-        )
-    return origin
+    return run_course(
+        problem,
+        state,
+        _iterate,
+        _measure,
+        _weights,
+        passes=passes,
+        tolerance=tolerance,
+        time_limit=time_limit,
+        gap_every=gap_every,
+        on_pass=on_pass,
+    )
 
 
 def divergence(problem: MatchingProblem, geometry: str) -> float:
@@ -300,37 +269,5 @@ def _measure(problem: MatchingProblem, state: State) -> tuple[Value, Value]:
     return values[0], values[-1]
 
 
-def _better(row: Row) -> tuple[bool, Value]:
-    """Return whether the average has the smaller gap, and the values of the one that has."""
-    if row.average_gap < row.gap:
-        return True, Value(row.average_primal, row.average_dual, row.average_gap)
-    return False, Value(row.primal, row.dual, row.gap)
-
-
-def _status(state: State, passes: int, tolerance: float, time_limit: float | None) -> str | None:
-    _, value = _better(state.history[-1])
-    if value.gap <= tolerance * value.primal:
-        return CONVERGED
-    if state.passes >= passes:
-        return PASS_LIMIT
-    return TIME_LIMIT if _out_of_time(state.seconds, time_limit) else None
-
-
-def _out_of_time(seconds: float, time_limit: float | None) -> bool:
-    return time_limit is not None and seconds >= time_limit
-
-
-def _fit(state: State, status: str) -> Fit:
-    averaged, value = _better(state.history[-1])
-    return Fit(
-        weights=state.w_sum / state.passes if averaged else state.w.copy(),
-        averaged=averaged,
-        primal=value.primal,
-        dual=value.dual,
-        gap=value.gap,
-        status=status,
-        passes=state.passes,
-        oracle_calls=state.oracle_calls,
-        seconds=state.seconds,
-        history=tuple(state.history),
-    )
+def _weights(state: State, averaged: bool) -> np.ndarray:
+    return state.w_sum / state.passes if averaged else state.w.copy()
