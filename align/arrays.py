@@ -58,6 +58,42 @@ def save_array(path: Path, values: np.ndarray) -> None:
                 out.write(flat[start : start + _PIECE])
 
 
+class ArrayAppender:
+    """Writes an array of one dimension piece by piece, its length told at the end; a context manager.
+
+    Parameters
+    ----------
+    path : Path
+        The file, the same as :func:`save_array` makes of all pieces; its folder is there.
+    dtype : dtype_like
+        Of numbers or truth values.
+    """
+
+    def __init__(self, path: Path, dtype: Any) -> None:
+        self._path, self._dtype, self.length = path, np.dtype(dtype), 0
+        with _naming(path):
+            self._out = open(path, "wb")  # noqa: SIM115 (closed by __exit__)
+            # NumPy pads headers so that a length fits in whose digits are not yet known
+            _write_header(self._out, self._dtype, (0,))
+            self._start = self._out.tell()
+
+    def append(self, values: np.ndarray) -> None:
+        """Write the next piece, of the appender's type."""
+        with _naming(self._path):
+            if len(values):
+                self._out.write(np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8).data)
+            self.length += len(values)
+
+    def __enter__(self) -> ArrayAppender:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        with _naming(self._path), self._out:
+            self._out.seek(0)
+            _write_header(self._out, self._dtype, (self.length,))
+            assert self._out.tell() == self._start
+
+
 def create_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> None:
     """Make a file of zeros, its place on the disk reserved, to be filled by :func:`open_array`.
 

@@ -16,6 +16,7 @@ are. The prior b has to be far above that of the sampler: what Model 1 alone fin
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
@@ -52,6 +53,16 @@ class Candidates:
     def __len__(self) -> int:
         return len(self.places)
 
+    @classmethod
+    def join(cls, parts: Sequence[Candidates]) -> Candidates:
+        """Put those of several runs of tokens one after the other."""
+        counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
+        return cls(
+            np.cumsum(counts, out=counts),
+            np.concatenate([np.zeros(0, np.uint16), *(part.places for part in parts)]),
+            np.concatenate([np.zeros(0, np.int32), *(part.cells for part in parts)]),
+        )
+
 
 def find(
     corpus: Corpus,
@@ -69,7 +80,7 @@ def find(
     corpus : Corpus
         N sentence pairs of at most 65,535 words a side.
     lexicon : Lexicon
-        Of its words.
+        Of its words; it may lie on disk.
     least : float
         The least probability, in [0, 1].
     lexical : float
@@ -97,17 +108,13 @@ def find(
             ),
         )
     )
-    counts = (
-        np.zeros(len(corpus.target.ids) + 1, dtype=np.int64),
-        np.zeros(len(corpus.source.ids) + 1, dtype=np.int64),
-    )
 
-    def block(start: int) -> tuple[np.ndarray, ...]:
-        stop = min(start + _BLOCK, len(corpus))
-        here = corpus.block(start, stop)
+    def block(start: int) -> tuple[Candidates, Candidates]:
+        here = corpus.block(start, min(start + _BLOCK, len(corpus)))
         edges = int((here.source.lengths() * here.target.lengths()).sum())
+        # room for every possible link: memory that is never written is never taken
         found = tuple(np.empty(edges, dtype=kind) for kind in (np.uint16, np.int32, np.uint16, np.int32))
-        first = int(corpus.target.offsets[start]), int(corpus.source.offsets[start])
+        counts = [np.zeros(len(side.ids) + 1, dtype=np.int64) for side in (here.target, here.source)]
         sizes = np.zeros(2, dtype=np.int64)
         _find(
             (
@@ -120,31 +127,20 @@ def find(
             np.float32(least),
             np.float32(lexical),
             np.float32(1 / width),
-            counts[0][first[0] + 1 :],
-            counts[1][first[1] + 1 :],
+            counts[0][1:],
+            counts[1][1:],
             found,
             sizes,
         )
-        return tuple(values[: sizes[side // 2]].copy() for side, values in enumerate(found))
+        places, cells, reverse_places, reverse_cells = (
+            values[: sizes[side // 2]].copy() for side, values in enumerate(found)
+        )
+        ahead, back = map(np.cumsum, counts)
+        return Candidates(ahead, places, cells), Candidates(back, reverse_places, reverse_cells)
 
-    # room for every possible link: memory that is never written is never taken
-    edges = int((corpus.source.lengths() * corpus.target.lengths()).sum())
-    kinds = (np.uint16, np.int32, np.uint16, np.int32)
-    columns = [np.empty(edges, dtype=kind) for kind in kinds]
-    ends = [0, 0]
     with ThreadPoolExecutor(jobs) as pool:
-        for part in pool.map(block, range(0, len(corpus), _BLOCK)):
-            for place, values in enumerate(part):
-                first = ends[place // 2]
-                columns[place][first : first + len(values)] = values
-            ends[0] += len(part[0])
-            ends[1] += len(part[2])
-    sides = []
-    for side in range(2):
-        np.cumsum(counts[side], out=counts[side])
-        places, cells = (column[: ends[side]] for column in columns[2 * side : 2 * side + 2])
-        sides.append(Candidates(counts[side], places, cells))
-    return sides[0], sides[1]
+        parts = list(pool.map(block, range(0, len(corpus), _BLOCK)))
+    return Candidates.join([part[0] for part in parts]), Candidates.join([part[1] for part in parts])
 
 
 @kernel(error_model="numpy")

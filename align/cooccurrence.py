@@ -50,7 +50,9 @@ class Bags:
 
     def counts(self, size: int) -> np.ndarray:
         """Return the occurrences of each of ``size`` words, int64, shape (size,)."""
-        return np.bincount(self.words, weights=self.repeats, minlength=size).astype(np.int64)
+        counts = np.zeros(size, dtype=np.int64)
+        kernels.add_repeats(self.words, self.repeats, counts)
+        return counts
 
 
 @dataclass(frozen=True)
@@ -105,11 +107,19 @@ class Cooccurrence:
         """Pairs of words that occur together."""
         return int(self.rows[-1])
 
-    def memory(self, known_cells: int = 0) -> int:
-        """Return the bytes that estimating takes at its peak, this index included, with a prior's cells."""
+    def memory(self, known_cells: int = 0, *, jobs: int | None = None) -> int:
+        """Return the bytes that estimating takes at its peak, this index included.
+
+        Parameters
+        ----------
+        known_cells : int
+            Cells of a prior.
+        jobs : int, optional
+            Threads; those of the index without it.
+        """
         index = 12 * len(self.target.words) + 8 * len(self.source.sentences) + 8 * len(self.target.offsets)
         words = 64 * (len(self.source_counts) + len(self.target_counts))
-        threads = self.jobs * 24 * len(self.target_counts)
+        threads = (self.jobs if jobs is None else jobs) * 24 * len(self.target_counts)
         cells = self.cells + known_cells
         # with a prior: its tables, the cells of the two apart, and the counts known of each cell
         grown = 16 * known_cells + 16 * cells if known_cells else 0
@@ -162,12 +172,14 @@ def index(
     Cooccurrence
     """
     source = bags([part.source for part in parts], n_source, used)
-    target = bags([part.target for part in parts], n_target, used)
+    source_counts = source.counts(n_source)
     postings = invert(source, n_source)
-    work = np.zeros(len(postings.sentences) + 1, dtype=np.int64)
-    np.cumsum(np.diff(target.offsets)[postings.sentences], out=work[1:])
-    ranges = cut(work[postings.offsets], 1 if jobs == 1 else _RANGES_PER_JOB * jobs) if n_source else ()
-    del work
+    del source
+    target = bags([part.target for part in parts], n_target, used)
+    work = np.zeros(n_source + 1, dtype=np.int64)
+    kernels.add_work(postings.offsets, postings.sentences, target.offsets, work[1:])
+    np.cumsum(work, out=work)
+    ranges = cut(work, 1 if jobs == 1 else _RANGES_PER_JOB * jobs) if n_source else ()
     rows = np.zeros(n_source + 1, dtype=np.int64)
 
     def count(first: int, last: int) -> None:
@@ -184,8 +196,7 @@ def index(
 
     share(count, ranges, jobs)
     np.cumsum(rows, out=rows)
-    counts = source.counts(n_source), target.counts(n_target)
-    return Cooccurrence(postings, target, *counts, rows, ranges, jobs)
+    return Cooccurrence(postings, target, source_counts, target.counts(n_target), rows, ranges, jobs)
 
 
 def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) -> Bags:
@@ -207,7 +218,18 @@ def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) 
             offsets[first : last + 1],
         )
         first = last
-    return Bags(words[: offsets[-1]].copy(), repeats[: offsets[-1]].copy(), offsets)
+    return Bags(shrunk(words, int(offsets[-1])), shrunk(repeats, int(offsets[-1])), offsets)
+
+
+def shrunk(values: np.ndarray, size: int) -> np.ndarray:
+    """Return the first ``size`` values; the memory of the others is given back at once, without a copy.
+
+    The array itself is used up, which no other may share.
+    """
+    if not values.flags.owndata:
+        return values[:size].copy()
+    values.resize(size, refcheck=False)
+    return values
 
 
 def read_only(values: np.ndarray) -> np.ndarray:
@@ -220,7 +242,8 @@ def read_only(values: np.ndarray) -> np.ndarray:
 def invert(bag: Bags, size: int) -> Postings:
     """Return the inverted index of ``size`` words."""
     offsets = np.zeros(size + 1, dtype=np.int64)
-    np.cumsum(np.bincount(bag.words, minlength=size), out=offsets[1:])
+    kernels.count_words(bag.words, offsets[1:])
+    np.cumsum(offsets, out=offsets)
     sentences = np.empty(len(bag.words), dtype=np.int32)
     repeats = np.empty(len(bag.words), dtype=np.float32)
     kernels.fill_postings(bag.words, bag.repeats, bag.offsets, offsets[:-1].copy(), sentences, repeats)

@@ -55,6 +55,29 @@ def fill_postings(
 
 
 @kernel
+def count_words(words: np.ndarray, counts: np.ndarray) -> None:
+    """Count the entries of each word."""
+    for word in words:
+        counts[word] += 1
+
+
+@kernel
+def add_repeats(words: np.ndarray, repeats: np.ndarray, counts: np.ndarray) -> None:
+    """Add up the occurrences of each word."""
+    for entry in range(len(words)):
+        counts[words[entry]] += np.int64(repeats[entry])
+
+
+@kernel
+def add_work(postings: np.ndarray, sentences: np.ndarray, offsets: np.ndarray, work: np.ndarray) -> None:
+    """Add up the words beside each source word: what it costs to find its cells."""
+    for s in range(len(work)):
+        for posting in range(postings[s], postings[s + 1]):
+            i = sentences[posting]
+            work[s] += offsets[i + 1] - offsets[i]
+
+
+@kernel
 def count_cells(
     first: int,
     last: int,

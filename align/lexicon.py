@@ -22,7 +22,7 @@ import numpy as np
 
 from align import cooccurrence, lexicon_kernels, model1
 from align.arrays import load_array, save_array
-from align.cooccurrence import Cooccurrence, read_only
+from align.cooccurrence import Cooccurrence, read_only, shrunk
 from align.corpus import Corpus
 from align.errors import InputError
 
@@ -250,10 +250,10 @@ def prune(lexicon: Lexicon, min_probability: float) -> Lexicon:
     )
     return Lexicon(
         offsets,
-        lexicon.targets[:kept].copy(),
-        lexicon.dice[:kept].copy(),
-        lexicon.forward[:kept].copy(),
-        lexicon.reverse[:kept].copy(),
+        shrunk(lexicon.targets, kept),
+        shrunk(lexicon.dice, kept),
+        shrunk(lexicon.forward, kept),
+        shrunk(lexicon.reverse, kept),
         lexicon.null_forward,
         lexicon.null_reverse,
         lexicon.source_counts,

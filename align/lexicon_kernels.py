@@ -162,6 +162,16 @@ def _smoothed(count: float, smoothing: float) -> float:
 
 
 @kernel
+def sum_runs(values: np.ndarray, offsets: np.ndarray, totals: np.ndarray) -> None:
+    """Fill ``totals`` (N,) with the sum of each run of values."""
+    for i in range(len(totals)):
+        total = 0.0
+        for entry in range(offsets[i], offsets[i + 1]):
+            total += values[entry]
+        totals[i] = total
+
+
+@kernel
 def count_columns(targets: np.ndarray, sizes: np.ndarray) -> None:
     """Add up the cells of each target word."""
     for t in targets:

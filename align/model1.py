@@ -195,7 +195,7 @@ class _State:
 def _find_denominators(together: Cooccurrence, rows: np.ndarray, targets: np.ndarray, state: _State) -> None:
     """Fill ``state.ratio`` with den of every entry of the target bags; threads share the sentences."""
     source, target = together.source, together.target
-    state.ratio[:] = state.null_forward[target.words]
+    np.take(state.null_forward.astype(np.float32), target.words, out=state.ratio, mode="clip")
 
     def add(first: int, last: int) -> None:
         lexicon_kernels.add_denominators(
@@ -250,5 +250,6 @@ def _log_choices(together: Cooccurrence) -> tuple[float, float]:
     """Return sum_i m_i log(n_i + 1) and sum_i n_i log(m_i + 1)."""
     source, target = together.source, together.target
     n = np.bincount(source.sentences, weights=source.repeats, minlength=len(target.offsets) - 1)
-    m = np.diff(np.concatenate([[0.0], np.cumsum(target.repeats, dtype=np.float64)])[target.offsets])
+    m = np.zeros(len(target.offsets) - 1)
+    lexicon_kernels.sum_runs(target.repeats, target.offsets, m)
     return float(m @ np.log1p(n)), float(n @ np.log1p(m))

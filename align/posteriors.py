@@ -10,7 +10,6 @@ import numpy as np
 
 from align.arrays import load_array, save_array
 from align.candidates import Candidates
-from align.corpus import Corpus
 from align.errors import InputError
 from align.features.edges import edge_offsets
 from align.kernels import kernel
@@ -73,7 +72,7 @@ class Posteriors:
     @classmethod
     def of_candidates(
         cls,
-        corpus: Corpus,
+        starts: tuple[np.ndarray, np.ndarray],
         candidates: tuple[Candidates, Candidates],
         forward: np.ndarray,
         reverse: np.ndarray,
@@ -84,8 +83,8 @@ class Posteriors:
 
         Parameters
         ----------
-        corpus : Corpus
-            N sentence pairs.
+        starts : tuple of ndarray of int64, shape (N + 1,)
+            Where the N sentences of the source side, and of the target side, begin.
         candidates : tuple of Candidates
             Those of the target words and of the source words: the same links.
         forward, reverse : ndarray of uint16, shape (C,)
@@ -93,11 +92,11 @@ class Posteriors:
         least : float
             Links less probable than this in both directions are dropped, in [0, 1].
         """
-        offsets = np.zeros(len(corpus) + 1, dtype=np.int64)
+        offsets = np.zeros(len(starts[0]), dtype=np.int64)
         edges = np.empty(len(reverse), dtype=np.int32)
         both = np.empty(len(reverse), dtype=np.uint16), np.empty(len(reverse), dtype=np.uint16)
         _keep_likely(
-            (corpus.source.offsets, corpus.target.offsets),
+            starts,
             (candidates[0].offsets, candidates[1].offsets, candidates[1].places),
             (forward, reverse),
             round(least * SCALE),
@@ -107,7 +106,7 @@ class Posteriors:
         )
         kept = int(offsets[-1])
         likely, ahead, back = (values[:kept].copy() for values in (edges, *both))
-        return cls(offsets, likely, ahead, back, np.ones(len(corpus), dtype=bool))
+        return cls(offsets, likely, ahead, back, np.ones(len(offsets) - 1, dtype=bool))
 
     def placed(self, places: np.ndarray, count: int) -> Posteriors:
         """Return those of ``count`` pairs, these at the given places (ascending); others were not sampled."""

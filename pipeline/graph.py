@@ -61,6 +61,7 @@ STAGES: dict[str, Stage] = {
             uses=("gold.in_corpus",),
             files=lexicon.local_files,
             seeded=True,
+            resumable=True,
             check=lexicon.check,
         ),
         Stage(

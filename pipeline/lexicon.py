@@ -7,16 +7,16 @@ and what :mod:`pipeline.sampling` adds.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
 from pathlib import Path
 
 import numpy as np
 
-from align import cooccurrence, known
-from align.arrays import load_array
+from align import known
 from align.cooccurrence import Cooccurrence
-from align.errors import InputError, WorkError
+from align.errors import InputError
 from align.features.words import WordTable
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Links
@@ -24,16 +24,13 @@ from align.sampler import Known
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.lexicon_sample import Sample, read_state, write_state
 from pipeline.markov import MOST_ROUNDS, learn_links
-from pipeline.preprocess_gold import SAME
-from pipeline.sampling import LINKS, MOST_CHAINS, sample_links, texts
+from pipeline.sampling import LINKS, MOST_CHAINS, clear_work, sample_links
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
 
 SIDES = ("source", "target")
-
-# Cells grow less than in proportion to the pairs: with about this power of them.
-_GROWTH = 0.75
 
 
 def run(
@@ -54,8 +51,9 @@ def run(
     Parameters
     ----------
     pairs : int
-        Pairs to count: 0 all that fit the memory, N a seeded sample of so many (the gold text is
-        counted besides, where gold.in_corpus is set and it is not in the corpus anyway).
+        Pairs that tables and links are learnt from: 0 all that fit --memory, N a seeded sample of so many
+        (the gold text comes besides, where gold.in_corpus is set and it is not in the corpus anyway). Where
+        not all fit, the run says how many it uses: with that number here, more --memory gives the same.
     iterations : int
         Rounds of EM of Model 1, >= 1.
     smoothing : float
@@ -83,55 +81,85 @@ def run(
         If not even one pair fits the memory.
     """
     _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling, markov)
+    context.rest()
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
-    known_cells = old.lexicon.cells if old else 0
-    together, used, all_pairs = _index(context, pairs, sizes, known_cells)
-    count = int(used.sum())
-    memory = together.memory(known_cells)
-    context.say(
-        f"statistics of {count} of {all_pairs} pairs, {together.cells} word pairs, "
-        f"about {show_size(memory)} of memory"
-    )
-    likelihoods: list[tuple[float, float]] = []
-    rounds = iter(context.progress(range(iterations), total=iterations, unit="rounds"))
+    sample = Sample(context, pairs, sizes, old.lexicon.cells if old else 0, markov=bool(markov))
 
-    def on_iteration(_: int, forward: float, reverse: float) -> None:
-        likelihoods.append((round(forward, 1), round(reverse, 1)))
+    def learn(together: Cooccurrence) -> tuple[Lexicon, list[tuple[float, float]]]:
+        likelihoods: list[tuple[float, float]] = []
+        rounds = iter(context.progress(range(iterations), total=iterations, unit="rounds"))
+
+        def on_iteration(_: int, forward: float, reverse: float) -> None:
+            likelihoods.append((round(forward, 1), round(reverse, 1)))
+            next(rounds, None)
+
+        lexicon = estimate(
+            together,
+            *sizes,
+            iterations=iterations,
+            smoothing=smoothing,
+            min_probability=min_probability,
+            prior=None if old is None else old.renumbered(*sizes),
+            prior_weight=prior_weight,
+            on_iteration=on_iteration,
+        )
         next(rounds, None)
+        return lexicon, likelihoods
 
-    lexicon = estimate(
-        together,
-        *sizes,
-        iterations=iterations,
-        smoothing=smoothing,
-        min_probability=min_probability,
-        prior=None if old is None else old.renumbered(*sizes),
-        prior_weight=prior_weight,
-        on_iteration=on_iteration,
-    )
-    next(rounds, None)
-    lexicon.save(context.folder)
-    for key, value in (
-        ("pairs", count),
-        ("pairs_of_corpus", all_pairs),
-        ("word_pairs_counted", together.cells),
-        ("word_pairs_kept", lexicon.cells),
-        ("memory_predicted", memory),
-        ("log_likelihoods", likelihoods),
-    ):
-        context.note(key, value)
+    used = _tables(context, sample, learn)
+    lexicon = Lexicon.load(context.folder, mapped=True)
     context.say(f"{lexicon.cells} word pairs kept")
-    del together
-    if not (chains or markov):
-        return
-    links = _known(lexicon, vocabularies, old, prior_weight, spelling)
-    if markov:
-        learn_links(context, lexicon, used, rounds=markov, known=links)
-    if chains:
-        sample_links(context, lexicon, used, chains=chains, known=links)
+    if chains or markov:
+        links = _known(lexicon, vocabularies, old, prior_weight, spelling)
+        del vocabularies, old
+        if markov:
+            learn_links(context, lexicon, used, rounds=markov, known=links)
+        if chains:
+            sample_links(context, lexicon, used, chains=chains, known=links)
+    clear_work(context.folder)
+
+
+def _tables(
+    context: StageContext,
+    sample: Sample,
+    learn: Callable[[Cooccurrence], tuple[Lexicon, list[tuple[float, float]]]],
+) -> np.ndarray:
+    """Make the tables in the stage's folder, if a killed run has not; return which pairs they are of."""
+    again = read_state(context)
+    if again is not None:
+        context.say(f"statistics of {again['pairs']} of {again['pairs_of_corpus']} pairs are there already")
+    else:
+        clear_work(context.folder)
+        while True:
+            together = sample.index()
+            context.say(
+                f"statistics of {sample.count} of {sample.all} pairs, {together.cells} word pairs, "
+                f"about {show_size(sample.needed)} of {show_size(context.memory)} of memory"
+            )
+            counted = together.cells
+            lexicon, likelihoods = learn(together)
+            del together
+            if sample.can_go_on(lexicon):
+                break
+            del lexicon
+        sample.tell()
+        lexicon.save(context.folder)
+        again = {
+            "pairs": sample.count,
+            "pairs_of_corpus": sample.all,
+            "pairs_chosen": sample.chosen,
+            "word_pairs_counted": counted,
+            "word_pairs_kept": lexicon.cells,
+            "memory_predicted": sample.needed,
+            "log_likelihoods": likelihoods,
+        }
+        write_state(context, again, complete=sample.complete)
+    for key, value in again.items():
+        context.note(key, value)
+    return sample.used(again["pairs_chosen"])
 
 
 def local_files(config: Config) -> list[Path]:
@@ -186,43 +214,6 @@ def _check(
     ):
         if not fits:
             raise InputError(f"lexicon.{name}: {value} is out of range; give {range_told}")
-
-
-def _index(
-    context: StageContext, pairs: int, sizes: tuple[int, int], known_cells: int
-) -> tuple[Cooccurrence, np.ndarray, int]:
-    """Index the pairs wanted, or as many of them as fit the memory.
-
-    Returns the index, which parts of corpus and gold are in it, and how many pairs might be.
-    """
-    folder = context.inputs["preprocess"]
-    parts = texts(context)
-    usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
-    order = np.random.default_rng(context.seed).permutation(usable)
-    gold = load_array(folder / SAME) < 0 if parts[1:] else np.zeros(0, dtype=bool)
-    if not len(usable) + len(gold):
-        raise InputError(f"{folder}: no pair may be counted; look at the reasons in its rejects.tsv")
-    wanted = min(pairs or len(usable), len(usable))
-    fitting = wanted
-    while True:
-        used = np.concatenate([np.zeros(len(parts[0]), dtype=bool), gold])
-        used[order[:fitting]] = True
-        together = cooccurrence.index(parts, *sizes, used=used, jobs=context.jobs)
-        memory = together.memory(known_cells)
-        if memory <= context.memory:
-            break
-        if fitting == 0:
-            raise WorkError(
-                f"lexicon: the tables take {show_size(memory)} of {show_size(context.memory)}; "
-                "give a larger --memory"
-            )
-        fitting = int(0.95 * fitting * (context.memory / memory) ** (1 / _GROWTH))
-    if fitting < wanted:
-        context.warn(
-            f"statistics of {fitting} of {wanted} pairs: more do not fit {show_size(context.memory)}; "
-            "give a larger --memory to use all"
-        )
-    return together, used, len(usable) + int(gold.sum())
 
 
 def _prior_folder(config: Config, prior: str) -> Path:

@@ -45,7 +45,12 @@ def learn_links(
     known : tuple of Known, optional
         What is known of the links beforehand; its jumps are not used.
     """
-    corpus = Corpus.join(texts(context)).take(np.flatnonzero(used))
+    parts, start = [], 0
+    for part in texts(context):
+        parts.append(part.take(np.flatnonzero(used[start : start + len(part)])))
+        start += len(part)
+    corpus = Corpus.join(parts) if parts[1:] else parts[0]
+    del parts
     if known is not None:
         known = replace(known[0], jumps=None), replace(known[1], jumps=None)
     likelihoods: list[tuple[float, float]] = []

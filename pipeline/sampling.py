@@ -3,46 +3,62 @@
 Leaves beside the lexicon ``links/`` (:class:`align.posteriors.Links`), from which the posteriors of any text
 follow, and ``posteriors/corpus`` and ``posteriors/gold`` (:class:`align.posteriors.Posteriors`), a row for
 each part of either: those of the pairs that were sampled.
+
+The candidates and the chains are pieces of work by themselves (:mod:`pipeline.sampling_items`), shared out to
+threads of this process or to a cluster; what they add up to is put together here in one fixed order.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
-from threading import Lock
+import os
+import shutil
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from pathlib import Path
 
 import numpy as np
 
-from align import candidates, sampler
-from align.arrays import load_array
+from align import sampler
+from align.arrays import load_array, save_array
 from align.corpus import Corpus
-from align.features.edges import edge_offsets
 from align.lexicon import Lexicon
+from align.posterior_files import PosteriorAppender
 from align.posteriors import Links, Posteriors
-from align.sampler import Known
+from align.sampler import Average, Direction, Known
+from pipeline import budget
 from pipeline.preprocess_gold import SAME
+from pipeline.sampling_items import (
+    BlockItem,
+    ChainItem,
+    Shelf,
+    find_block,
+    load_known,
+    load_sums,
+    run_item,
+    save_known,
+    task_of,
+)  # fmt: skip
 from pipeline.stage import StageContext
-from pipeline.usage import show_size
 
 LINKS, POSTERIORS = "links", "posteriors"
 MOST_CHAINS = 100
+WORK = "sampling"
+CORPUS, GOLD = "corpus", "gold"
 
-# Bytes a candidate: its place, its cell, its probability, and what of it is kept.
-_BYTES_PER_CANDIDATE = 2 + 4 + 2 + 4
-# Pairs that tell how many candidates there are, and how much of that is kept free.
-_TRIED, _SPARE = 1000, 1.1
-# Bytes a cell: the lexicon, then counts, sums and results of both directions.
-_BYTES_PER_CELL = 16 + 2 * (4 + 8 + 4)
-# Bytes a token: ids, parents, links, probabilities of NULL and a copy of the text.
-_BYTES_PER_TOKEN = 32
+# Tokens of both sides in a block of pairs.
+_BLOCK_TOKENS = 500_000
 
 
 def texts(context: StageContext) -> list[Corpus]:
     """Return the corpus and, where its text joins the corpus, the gold text."""
+    return [Corpus.load(folder) for folder in text_folders(context)]
+
+
+def text_folders(context: StageContext) -> list[Path]:
+    """Return where they lie."""
     folder = context.inputs["preprocess"]
-    parts = [Corpus.load(folder / "corpus")]
-    if context.option("gold.in_corpus") and (folder / "gold").is_dir():
-        parts.append(Corpus.load(folder / "gold"))
-    return parts
+    joins = context.option("gold.in_corpus") and (folder / "gold").is_dir()
+    return [folder / "corpus", *([folder / "gold"] if joins else [])]
 
 
 def sample_links(
@@ -53,14 +69,14 @@ def sample_links(
     chains: int,
     known: tuple[Known, Known] | None = None,
 ) -> None:
-    """Sample the pairs that the statistics are of, as many as fit the memory.
+    """Sample the pairs that the statistics are of.
 
     Parameters
     ----------
     context : StageContext
         That of the stage ``lexicon``.
     lexicon : Lexicon
-        Its tables.
+        Its tables, which are in the stage's folder.
     used : ndarray of bool, shape (N,)
         Which pairs of :func:`texts` they are of.
     chains : int
@@ -68,80 +84,130 @@ def sample_links(
     known : tuple of Known, optional
         What is known of the links beforehand.
     """
-    whole = Corpus.join(texts(context))
-    chosen = _fitting(context, whole, lexicon, used)
-    if not len(chosen):
+    if not used.any():
         return
-    corpus = whole.take(chosen)
-    del whole
-    schedule = sampler.schedule_for(len(corpus))
+    schedule = sampler.schedule_for(int(used.sum()))
     if chains > 0:
         schedule = replace(schedule, chains=chains)
-    both = candidates.find(corpus, lexicon, jobs=context.jobs)
-    context.say(f"sampling {len(corpus)} pairs, {len(both[0])} likely links, {schedule.chains} chains")
-    sweeps = 2 * schedule.chains * (schedule.lexical + schedule.jumps + schedule.fertility)
-    progress = iter(context.progress(range(sweeps), total=sweeps, unit="sweeps"))
-    lock = Lock()
-
-    def on_sweep() -> None:
-        with lock:
-            next(progress, None)
-
-    forward, reverse = sampler.sample(
-        corpus,
-        both,
-        lexicon,
-        schedule=schedule,
-        known=known,
-        seed=context.seed,
-        jobs=context.jobs,
-        on_sweep=on_sweep,
-    )
-    next(progress, None)
-    Links.of(lexicon, forward, reverse, known).save(context.folder / LINKS)
-    found = Posteriors.of_candidates(corpus, both, forward.posterior, reverse.posterior)
-    _save(context, found.placed(chosen, len(used)))
-    for key, value in (("pairs_sampled", len(corpus)), ("chains", schedule.chains)):
+    work = context.folder / WORK
+    work.mkdir(exist_ok=True)
+    if known is not None and not (work / "known").exists():
+        save_known(work, known)
+    text = _cut(context, work, used)
+    workers = budget.sampling_workers(context.memory, context.jobs, lexicon, text.tokens)
+    found = sum(context.share(find_block, text.blocks, workers=workers))
+    told = "" if workers == context.jobs else f", {workers} at a time"
+    context.say(f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains{told}")
+    items = [
+        ChainItem(
+            *(str(work), len(text.blocks), side, chain, text.longest[side]),
+            *(schedule, context.seed, known is not None),
+        )
+        for chain, side in product(range(schedule.chains), range(2))
+    ]
+    done = sum(item.folder.exists() for item in items)
+    if done:
+        context.say(f"{done} of {len(items)} chains are there already")
+    sweeps = schedule.lexical + schedule.jumps + schedule.fertility
+    for _ in context.share(run_item, items, workers=workers, unit="chains", steps=sweeps):
+        pass
+    directions = _put_together(context, lexicon, text.blocks, items)
+    both = None if known is None else (load_known(work, 0), load_known(work, 1))
+    Links.of(lexicon, *directions, both).save(context.folder / LINKS)
+    for key, value in (("pairs_sampled", int(used.sum())), ("chains", schedule.chains)):
         context.note(key, value)
 
 
-def _fitting(context: StageContext, corpus: Corpus, lexicon: Lexicon, used: np.ndarray) -> np.ndarray:
-    """Return the pairs that are sampled, ascending: gold text first, the others by chance, while they fit."""
-    size = len(Corpus.load(context.inputs["preprocess"] / "corpus"))
-    wanted = np.flatnonzero(used)
-    shuffled = np.random.default_rng(context.seed).permutation(wanted[wanted < size])
-    order = np.concatenate([wanted[wanted >= size], shuffled])
-    shapes = sampler.shapes_of(corpus)[order]
-    tried = corpus.take(np.sort(order[:_TRIED]))
-    found = sum(map(len, candidates.find(tried, lexicon)))
-    an_edge = found / max(1, int(edge_offsets(sampler.shapes_of(tried))[-1]))
-    needed = _SPARE * _BYTES_PER_CANDIDATE * an_edge * edge_offsets(shapes)[1:]
-    needed += _BYTES_PER_TOKEN * np.cumsum(shapes.sum(axis=1))
-    needed += _BYTES_PER_CELL * lexicon.cells
-    count = int(np.searchsorted(needed, context.memory, side="right"))
-    if count < len(order):
-        context.warn(
-            f"sampling {count} of {len(order)} pairs: all take {show_size(int(needed[-1]))} of "
-            f"{show_size(context.memory)}; give a larger --memory to sample all"
-        )
-    return np.sort(order[:count])
+def clear_work(folder: Path) -> None:
+    """Remove what sampling left in a stage's folder; whatever happens meanwhile, it is there whole or not."""
+    ended = folder / f"{WORK}.ended"
+    shutil.rmtree(ended, ignore_errors=True)
+    if (folder / WORK).exists():
+        os.rename(folder / WORK, ended)
+        shutil.rmtree(ended)
 
 
-def _save(context: StageContext, found: Posteriors) -> None:
-    """Write the posteriors of the corpus and those of the gold text, sampled or not.
+@dataclass(frozen=True)
+class _Text:
+    """What is sampled: its blocks, tokens of both sides, and the longest sentence of either side."""
 
-    A gold pair that is in the corpus has those of its part there.
-    """
+    blocks: list[BlockItem]
+    tokens: int
+    longest: tuple[int, int]
+
+
+def _cut(context: StageContext, work: Path, used: np.ndarray) -> _Text:
+    """Cut the pairs that are used into blocks of about as many tokens; none has pairs of two texts."""
+    blocks: list[BlockItem] = []
+    tokens, longest, start = 0, (0, 0), 0
+    for folder in text_folders(context):
+        shapes = sampler.shapes_of(Corpus.load(folder))
+        rows = np.flatnonzero(used[start : start + len(shapes)])
+        start += len(shapes)
+        shapes = shapes[rows]
+        path = work / f"{folder.name}.npy"
+        save_array(path, rows)
+        sizes = np.cumsum(shapes.sum(axis=1, dtype=np.int64))
+        edges = np.flatnonzero(np.diff(sizes // _BLOCK_TOKENS, prepend=0))
+        cuts = np.unique([0, *edges, len(rows)]).tolist()
+        for first, last in pairwise(cuts):
+            blocks.append(BlockItem(str(work), len(blocks), str(folder), str(path), first, last))
+        tokens += int(sizes[-1]) if len(rows) else 0
+        longest = tuple(np.maximum(longest, shapes.max(axis=0, initial=0)).tolist())
+    return _Text(blocks, tokens, longest)
+
+
+def _put_together(
+    context: StageContext, lexicon: Lexicon, blocks: list[BlockItem], items: list[ChainItem]
+) -> tuple[Direction, Direction]:
+    """Add up the chains, write the posteriors, and return the expected links; one block at a time."""
+    work = context.folder / WORK
+    own = [[item for item in items if item.side == side] for side in range(2)]
+    averages = [Average(task_of(chains[0], lexicon)) for chains in own]
+    shelves = [Shelf(work, len(blocks), side) for side in range(2)]
     folder = context.inputs["preprocess"]
-    size = len(Corpus.load(folder / "corpus"))
-    found.block(0, size).save(context.folder / POSTERIORS / "corpus")
-    if not (folder / "gold").is_dir():
-        return
-    same = load_array(folder / SAME)
-    rows = np.where(same < 0, np.arange(len(same)) + size, same)
-    if len(found) == size:  # the gold text did not join
-        rows = same[same >= 0]
-        gold = found.take(rows).placed(np.flatnonzero(same >= 0), len(same))
-    else:
-        gold = found.take(rows)
-    gold.save(context.folder / POSTERIORS / "gold")
+    gold = _Gold(context)
+    with PosteriorAppender(context.folder / POSTERIORS / CORPUS, len(Corpus.load(folder / CORPUS))) as out:
+        for item in blocks:
+            both = [shelf[item.number] for shelf in shelves]
+            ahead, back = (
+                averages[side].add(both[side], (load_sums(chain.folder, item.number) for chain in own[side]))
+                for side in range(2)
+            )
+            found = Posteriors.of_candidates(
+                (both[0].hidden_starts, both[1].hidden_starts),
+                (both[0].candidates, both[1].candidates),
+                *(ahead, back),
+            )
+            if Path(item.text).name == CORPUS:
+                out.append(item.rows, found)
+            else:
+                gold.append(item.rows, found)
+    gold.save(context.folder / POSTERIORS)
+    jumps = ([load_array(chain.folder / "jumps.npy") for chain in chains] for chains in own)
+    none = np.zeros(0, dtype=np.uint16)  # those of candidates are written
+    forward, reverse = (average.direction(none, each) for average, each in zip(averages, jumps, strict=True))
+    return forward, reverse
+
+
+class _Gold:
+    """The posteriors of the gold text, which is short; a pair that is in the corpus has those there."""
+
+    def __init__(self, context: StageContext) -> None:
+        folder = context.inputs["preprocess"]
+        self._same = load_array(folder / SAME) if (folder / GOLD).is_dir() else None
+        self._parts: list[tuple[np.ndarray, Posteriors]] = []
+
+    def append(self, rows: np.ndarray, found: Posteriors) -> None:
+        self._parts.append((rows, found))
+
+    def save(self, folder: Path) -> None:
+        """Write them beside those of the corpus, which are there."""
+        if self._same is None:
+            return
+        there = np.flatnonzero(self._same >= 0)
+        parts = [*self._parts, (there, Posteriors.load(folder / CORPUS).take(self._same[there]))]
+        whole = Posteriors.join([found for _, found in parts])
+        rows = np.concatenate([rows for rows, _ in parts])
+        order = np.argsort(rows)
+        whole.take(order).placed(rows[order], len(self._same)).save(folder / GOLD)

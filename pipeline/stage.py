@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sized
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Sized
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from threading import Event, Lock
 from typing import Any, TypeVar
 
+from align.errors import WorkError
 from pipeline.config import Config
-from pipeline.engine import Engine
+from pipeline.engine import Dask, Engine, Processes
 from pipeline.progress import Reporter
 
 Item = TypeVar("Item")
@@ -132,6 +135,61 @@ class StageContext:
         if total is None and isinstance(items, Sized):
             total = len(items)
         return self.progress(self.engine.map(function, items), total=total, unit=unit)
+
+    def share(
+        self,
+        function: Callable[..., Result],
+        items: Sequence[Item],
+        *,
+        workers: int,
+        unit: str = "blocks",
+        steps: int = 1,
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order, on threads of this process, or on a cluster.
+
+        For compiled work, which lets threads run side by side: they share what is loaded.
+
+        Parameters
+        ----------
+        function : function
+            Of module level. With ``steps`` > 1 its second argument, optional, is to be called after each of
+            the steps an item has.
+        items : sequence
+        workers : int
+            Threads, >= 1; a cluster has workers of its own.
+        unit : str
+            What an item is, for the progress bar, which counts steps where they are told.
+        steps : int
+            Steps an item has.
+        """
+        if isinstance(self.engine, Dask):
+            yield from self.map(function, items, unit=unit)
+            return
+        stopped, lock = Event(), Lock()
+        done = iter(self.progress(range(len(items) * steps), unit="sweeps" if steps > 1 else unit))
+
+        def step() -> None:
+            if stopped.is_set():
+                raise WorkError(f"{self.stage.name}: stopped")
+            with lock:
+                next(done, None)
+
+        further = (step,) if steps > 1 else ()
+        pool = ThreadPoolExecutor(workers)
+        try:
+            for result in pool.map(lambda item: function(item, *further), items):
+                if steps == 1:
+                    step()
+                yield result
+            next(done, None)
+        finally:
+            stopped.set()  # what still runs after an error ends with its next step
+            pool.shutdown(cancel_futures=True)
+
+    def rest(self) -> None:
+        """Let idle worker processes of this machine go, with their memory; they come again when needed."""
+        if isinstance(self.engine, Processes):
+            self.engine.close()
 
     def progress(
         self, items: Iterable[Item], *, total: int | None = None, unit: str = "it"

@@ -9,7 +9,8 @@ from align import candidates, sampler, sampler_kernels
 from align.corpus import Corpus, Sentences
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Posteriors
-from align.sampler import FERTILITY_PRIOR, MOST_FERTILE, SCALE, Known, Priors, Schedule
+from align.sampler import SCALE, Known, Priors, Schedule
+from align.sampler_chain import FERTILITY_PRIOR, MOST_FERTILE
 
 PRIORS = Priors()
 
@@ -57,7 +58,8 @@ def sample(corpus, words, schedule, *, lexicon=None, least=0.0, **options):
 
 def dense(corpus, both, found):
     """The posteriors of both directions as one matrix a pair."""
-    kept = Posteriors.of_candidates(corpus, both, found[0].posterior, found[1].posterior, least=0.0)
+    starts = corpus.source.offsets, corpus.target.offsets
+    kept = Posteriors.of_candidates(starts, both, found[0].posterior, found[1].posterior, least=0.0)
     matrices = []
     for pair, shape in enumerate(sampler.shapes_of(corpus)):
         each = kept.block(pair, pair + 1).dense(shape[None])

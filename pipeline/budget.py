@@ -1,0 +1,60 @@
+"""What the stages take of ``--memory``: constants and formulas, measured (docs/performance.md).
+
+All figures are bytes of resident memory. They depend on the input and the options alone, never on the
+machine or on ``--jobs``, as they decide how many pairs the lexicon is learnt from.
+"""
+
+from __future__ import annotations
+
+from typing import TypeVar
+
+import numpy as np
+
+from align.lexicon import Lexicon
+
+Count = TypeVar("Count", int, np.ndarray)
+
+MB = 1 << 20
+
+# What a process of the pipeline holds anyway: the interpreter, libraries, compiled kernels, and what the
+# stages before have not given back.
+BASE = 260 * MB
+
+# Below this no stage can work: the base, and room for the blocks of a small corpus.
+LEAST = 400 * MB
+
+# Finding the candidates of a block of pairs, and a chain's own block.
+_BLOCK = 50 * MB
+
+
+def index_memory(tokens: Count, pairs: int, words: int) -> Count:
+    """Return what making the index takes: bags and postings, and the text that they are made from."""
+    return BASE + 12 * tokens + 24 * pairs + 64 * words
+
+
+def tables_memory(estimating: int) -> int:
+    """Return what Model 1 takes, with that of :meth:`align.cooccurrence.Cooccurrence.memory`."""
+    return BASE + estimating
+
+
+def markov_memory(cells: int, tokens: int) -> int:
+    """Return what the hidden Markov model takes: both directions' tables in float64, and the text."""
+    return BASE + 16 * tokens + 100 * cells
+
+
+def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) -> int:
+    """Return what sampling takes with so many chains at a time, putting them together included."""
+    together = BASE + 80 * cells
+    chain = 16 * cells + 2 * tokens + 32 * words + _BLOCK
+    return max(together, BASE + 16 * cells + workers * chain)
+
+
+def sampling_workers(memory: int, jobs: int, lexicon: Lexicon, tokens: int) -> int:
+    """Return how many chains may run at a time, 1 to ``jobs``."""
+    words = len(lexicon.source_counts) + len(lexicon.target_counts)
+    fitting = [
+        workers
+        for workers in range(1, jobs + 1)
+        if sampling_memory(lexicon.cells, tokens, words, workers=workers) <= memory
+    ]
+    return max(fitting, default=1)

@@ -1,0 +1,189 @@
+"""Which pairs the lexicon is learnt from: all, or a seeded sample of those that fit the memory.
+
+The sample of N pairs is the first N of one random order, so that a larger one has the smaller one in it. How
+many fit depends on the text, the options and ``--memory`` alone.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from align import cooccurrence
+from align.arrays import load_array
+from align.cooccurrence import Cooccurrence
+from align.errors import InputError, WorkError
+from align.lexicon import Lexicon
+from align.sampler import shapes_of
+from pipeline import budget
+from pipeline.disk import write_json
+from pipeline.preprocess_gold import SAME
+from pipeline.sampling import WORK, texts
+from pipeline.stage import StageContext
+from pipeline.usage import show_size
+
+# Cells grow less than in proportion to the pairs: with about this power of them.
+_GROWTH = 0.75
+
+_STATE = "tables.json"
+
+
+class Sample:
+    """The pairs that are used, fewer of them whenever they turn out not to fit.
+
+    Parameters
+    ----------
+    context : StageContext
+        That of the stage ``lexicon``.
+    pairs : int
+        As the stage's option.
+    sizes : tuple of int
+        Words of both vocabularies.
+    known_cells : int
+        Cells of the prior.
+    markov : bool
+        Whether the hidden Markov model is learnt.
+
+    Attributes
+    ----------
+    chosen : int
+        Pairs of the corpus that are used.
+    needed : int
+        Bytes that the stage takes at its peak with them, of those steps that were looked at so far.
+    all : int
+        Pairs that might be used, with those of the gold text.
+
+    Raises
+    ------
+    InputError
+        If there is no text.
+    """
+
+    def __init__(
+        self, context: StageContext, pairs: int, sizes: tuple[int, int], known_cells: int, *, markov: bool
+    ) -> None:
+        self._context, self._sizes, self._known_cells, self._markov = context, sizes, known_cells, markov
+        folder = context.inputs["preprocess"]
+        usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+        parts = texts(context)
+        self._size = len(parts[0])
+        self._order = np.random.default_rng(context.seed).permutation(usable)
+        self._gold = load_array(folder / SAME) < 0 if parts[1:] else np.zeros(0, dtype=bool)
+        self.all = len(usable) + int(self._gold.sum())
+        if not self.all:
+            raise InputError(f"{folder}: no pair may be counted; look at the reasons in its rejects.tsv")
+        tokens = [shapes_of(part).sum(axis=1, dtype=np.int64) for part in parts]
+        self._gold_tokens = int(tokens[1][self._gold].sum()) if parts[1:] else 0
+        self._tokens = np.cumsum(tokens[0][self._order])
+        self._wanted = min(pairs or len(usable), len(usable))
+        self.chosen, self.needed = self._wanted, 0
+        takes = budget.index_memory(self._gold_tokens + self._tokens[: self._wanted], self._size, sum(sizes))
+        if self._wanted and takes[-1] > context.memory:
+            self.chosen = _rounded(int(np.searchsorted(takes, context.memory, side="right")))
+
+    @property
+    def complete(self) -> bool:
+        """Whether all pairs that are wanted are used."""
+        return self.chosen == self._wanted
+
+    @property
+    def count(self) -> int:
+        """Pairs that are used, with those of the gold text."""
+        return self.chosen + int(self._gold.sum())
+
+    def used(self, chosen: int) -> np.ndarray:
+        """Return which pairs of the corpus, then of the gold text, are used, bool."""
+        used = np.concatenate([np.zeros(self._size, dtype=bool), self._gold])
+        used[self._order[:chosen]] = True
+        return used
+
+    def index(self) -> Cooccurrence:
+        """Index as many pairs as fit.
+
+        Raises
+        ------
+        WorkError
+            If not even the gold text does, or one pair.
+        """
+        context = self._context
+        while True:
+            together = cooccurrence.index(
+                texts(context), *self._sizes, used=self.used(self.chosen), jobs=context.jobs
+            )
+            alone = budget.tables_memory(together.memory(self._known_cells, jobs=1))
+            self.needed = max(self._index_memory(), alone)
+            if self.needed <= context.memory:
+                return replace(together, jobs=self._threads(together))
+            self._take_fewer()
+
+    def can_go_on(self, lexicon: Lexicon) -> bool:
+        """Say whether what is made of the tables fits as well; if not, fewer pairs are to be taken."""
+        tokens, words = self._tokens_of(self.chosen), sum(self._sizes)
+        needed = budget.sampling_memory(lexicon.cells, tokens, words)
+        if self._markov:
+            needed = max(needed, budget.markov_memory(lexicon.cells, tokens))
+        self.needed = max(self.needed, needed)
+        if self.needed <= self._context.memory:
+            return True
+        self._take_fewer()
+        return False
+
+    def tell(self) -> None:
+        """Warn where not all pairs that were wanted are used."""
+        if not self.complete:
+            self._context.warn(
+                f"using {self.chosen} of {self._wanted} pairs: more do not fit "
+                f"{show_size(self._context.memory)}; give a larger --memory to use all "
+                f"(the same as lexicon.pairs={self.chosen})"
+            )
+
+    def _take_fewer(self) -> None:
+        memory = self._context.memory
+        if self.chosen == 0 or memory <= budget.BASE:
+            raise WorkError(
+                f"lexicon: the tables take {show_size(self.needed)} of {show_size(memory)}; "
+                "give a larger --memory"
+            )
+        share = (memory - budget.BASE) / (self.needed - budget.BASE)
+        fewer = int(0.97 * self.chosen * share ** (1 / _GROWTH))
+        self.chosen = min(_rounded(fewer), self.chosen - 1)
+
+    def _threads(self, together: Cooccurrence) -> int:
+        """Return how many threads have room for their own arrays, at least one."""
+        takes = (
+            budget.tables_memory(together.memory(self._known_cells, jobs=jobs))
+            for jobs in range(2, self._context.jobs + 1)
+        )
+        return 1 + sum(each <= self._context.memory for each in takes)
+
+    def _tokens_of(self, chosen: int) -> int:
+        return self._gold_tokens + (int(self._tokens[chosen - 1]) if chosen else 0)
+
+    def _index_memory(self) -> int:
+        return int(budget.index_memory(self._tokens_of(self.chosen), self._size, sum(self._sizes)))
+
+
+def _rounded(pairs: int) -> int:
+    """Return a number, not above, of two digits and zeros: one that a user can write."""
+    unit = 10 ** max(0, len(str(pairs)) - 2)
+    return pairs // unit * unit
+
+
+def read_state(context: StageContext) -> dict[str, Any] | None:
+    """Return the figures of the tables that a killed run left, None where this run makes others."""
+    path = context.folder / WORK / _STATE
+    if not path.exists():
+        return None
+    state = json.loads(path.read_text(encoding="utf-8"))
+    same = state["memory"] == context.memory or (state["all"] and state["memory"] <= context.memory)
+    return dict(state["figures"]) if same else None
+
+
+def write_state(context: StageContext, figures: dict[str, Any], *, complete: bool) -> None:
+    """Note that the tables are whole; ``complete`` says that all pairs wanted are in them."""
+    (context.folder / WORK).mkdir(exist_ok=True)
+    state = {"memory": context.memory, "all": complete, "figures": figures}
+    write_json(context.folder / WORK / _STATE, state)
