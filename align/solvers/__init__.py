@@ -41,8 +41,9 @@ class Solver(NamedTuple):
         Whether ``run`` also takes ``jobs``, the number of threads to share the work; it changes no result.
     most : int, optional
         Links a word that it can learn at most; None: any number.
-    ball : bool
-        Whether it takes ``ball``.
+    projects : bool
+        Whether it projects onto the matching polytopes, where others ask an oracle for a labelling. It then
+        takes ``ball``, and a :class:`~align.problem.MatchingProblem` only.
     """
 
     run: Callable[..., Fit]
@@ -50,7 +51,7 @@ class Solver(NamedTuple):
     meaning: str
     threads: bool = False
     most: int | None = None
-    ball: bool = False
+    projects: bool = False
 
 
 SOLVERS = {
@@ -70,14 +71,14 @@ SOLVERS = {
         ExtragradientState.load,
         "dual extragradient, Euclidean projections; one link a word",
         most=1,
-        ball=True,
+        projects=True,
     ),
     "extragradient-kl": Solver(
         partial(extragradient, geometry="kl"),
         ExtragradientState.load,
         "dual extragradient, projections by relative entropy; one link a word",
         most=1,
-        ball=True,
+        projects=True,
     ),
 }
 

@@ -648,3 +648,25 @@ class TestExtragradient:
             train.run(context, ball=1.0, fertility=1)
         with pytest.raises(InputError, match=r"train\.ball: 0\.0 is out of range; give a radius above 0"):
             train.run(context, solver="extragradient", fertility=1, ball=0.0)
+        with pytest.raises(InputError, match=r"train\.oracle: extragradient takes the assignment only"):
+            train.run(context, solver="extragradient", fertility=1, oracle="programme")
+
+
+class TestLinearProgrammes:
+    @pytest.mark.parametrize("fertility", [1, 2])
+    def test_the_minimum_is_that_of_the_assignment(self, stages, tmp_path, fertility):
+        for name in ("assignment", "programme"):
+            train.run(
+                context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=0.1
+            )
+        fast, slow = (
+            json.loads((tmp_path / name / "training.json").read_text(encoding="utf-8"))
+            for name in ("assignment", "programme")
+        )
+        assert fast["status"] == slow["status"] == "converged"
+        assert slow["primal"] == pytest.approx(fast["primal"], rel=2e-4)
+        assert slow["oracle"] == "programme"
+
+    def test_another_oracle_is_refused(self, stages, tmp_path):
+        with pytest.raises(InputError, match=r"train\.oracle: 'simplex' is no oracle; give one of assi"):
+            train.run(context_of(stages, tmp_path / "out"), oracle="simplex")
