@@ -19,7 +19,6 @@ from align.solvers import SOLVERS, Fit
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.process import ROOT, call, environment, measure
-from benchmarks.runs import Kernels
 from benchmarks.solvers import LAM, alignment_problem, points_of
 
 # A name for the table, the solver and its options.
@@ -69,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
     if unknown := [name for name in chosen if name not in RUNS]:
         raise InputError(f"--runs: {unknown[0]!r} is none of {'; '.join(RUNS)}")
     args.out.mkdir(parents=True, exist_ok=True)
-    own = environment(threads=1, NUMBA_CACHE_DIR=str(Kernels(args.out / "kernels").folder))
+    own = environment(threads=1)
     folders = featurized(args, own)
     found = {}
     for name in chosen:

@@ -23,7 +23,7 @@ from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.hansards import TRAIN
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import Pipeline
 from benchmarks.solvers import LAM
 
 # Random problems whose values are compared, and the shape that projections are timed at.
@@ -81,7 +81,7 @@ def gold_pairs(args: argparse.Namespace, most: int) -> tuple[Edges, Labels]:
         args.out / f"{args.size}.toml",
         settings,
         workdir=args.workdir,
-        kernels=Kernels(args.out / "kernels"),
+        kernels=None,
         jobs=args.jobs,
         seed=args.seed,
     )

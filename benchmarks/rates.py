@@ -81,7 +81,7 @@ def zig_zag(steps: int) -> dict[str, Curve]:
             atoms[0],
             variant=variant,
             steps=steps,
-            tolerance=1e-15,
+            tolerance=1e-12,
             on_step=lambda x, _: values.append(0.5 * float((x - TARGET) @ (x - TARGET))),  # noqa: B023 (at once)
         )
         curves[variant] = np.arange(len(values)), np.array(values)

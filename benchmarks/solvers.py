@@ -31,7 +31,7 @@ from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.hansards import TRAIN
 from benchmarks.process import ROOT
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import Pipeline
 from pipeline.plots import training_curve
 
 # Options a solver is also run with: a name for the tables, the solver and its options.
@@ -228,7 +228,7 @@ def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, dict[str,
         args.out / f"{name}.toml",
         hansards.merged(settings, {"train": {"fertility": 1}}),
         workdir=args.workdir,
-        kernels=Kernels(args.out / "kernels"),
+        kernels=None,
         jobs=args.jobs,
         seed=args.seed,
     )
@@ -340,7 +340,7 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 4.5), dpi=110, layout="constrained")
+    figure = Figure(figsize=(14, 4.5), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)
     panels = figure.subplots(1, 3, sharey=True)
@@ -355,8 +355,9 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
         axes.grid(visible=True, which="major", alpha=0.3)
         axes.tick_params(axis="x", which="both", labelrotation=30)  # a short axis has many labels
     panels[0].set_ylabel("duality gap / primal, least so far")
-    if panels[-1].get_legend_handles_labels()[0]:
-        panels[-1].legend(fontsize="small", loc="lower left")  # where no curve ever is
+    handles, names = panels[-1].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, fontsize="small", loc="outside right center")
     figure.savefig(path, metadata={"Software": None})
 
 

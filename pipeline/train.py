@@ -17,7 +17,7 @@ from align.labels import Labels
 from align.model import Model
 from align.problem import Problem
 from align.shipped import DEFAULT
-from align.solvers import SOLVERS, Fit, Progress, links_a_word
+from align.solvers import SOLVERS, Fit, Progress, links_a_word, most_passes
 from pipeline import label
 from pipeline.config import Config
 from pipeline.featurize import load_edges
@@ -54,7 +54,7 @@ def run(
     cost_fn: float = 3.0,
     cost_fp: float = 1.0,
     lam: float = 0.01,
-    passes: int = 50,
+    passes: int | None = None,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
     fertility: int | None = None,
@@ -77,7 +77,7 @@ def run(
         The method: bcfw, bcfw-away and bcfw-pairwise (one pair at a time, in different steps; the last two
         get nearest to the minimum), minibatch (as bcfw, several pairs in parallel), fw (all pairs at once; it
         needs many passes); or, with fertility 1 only, extragradient or extragradient-kl (dual extragradient,
-        Euclidean projections or such by relative entropy; some ten times as many passes, see train.passes).
+        Euclidean projections or such by relative entropy).
     oracle : str
         How the best links under some weights are found: assignment (compiled; with fertility above 1 a flow),
         or programme, the same by linear programming, hundreds of times slower, to compare with. The solvers
@@ -90,7 +90,8 @@ def run(
         Regularisation, > 0: the weight of |w - w_0|^2 / 2, w_0 the known weights, against the mean loss of a
         pair.
     passes : int
-        At most so many passes over the labelled pairs, >= 1.
+        At most so many passes over the labelled pairs, >= 1. Default: 50, with fw, extragradient and
+        extragradient-kl 1,000.
     tolerance : float
         Stop when the duality gap is at most this share of the primal objective, >= 0.
     time_limit : float, optional
@@ -121,7 +122,7 @@ def run(
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
-    fertility = links_a_word(solver, fertility)
+    fertility, passes = links_a_word(solver, fertility), most_passes(solver, passes)
     edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from align.solvers.state import State
 
 __all__ = [
     "SOLVERS", "AtomState", "BatchState", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw",
-    "block_away", "extragradient", "fw", "links_a_word", "minibatch",
+    "block_away", "extragradient", "fw", "links_a_word", "minibatch", "most_passes",
 ]  # fmt: skip
 
 
@@ -92,3 +93,11 @@ def links_a_word(solver: str, fertility: int | None) -> int:
         return fertility
     most = SOLVERS[solver].most if solver in SOLVERS else None
     return _LINKS_A_WORD if most is None else min(most, _LINKS_A_WORD)
+
+
+def most_passes(solver: str, passes: int | None) -> int:
+    """Return at most how many passes are made: ``passes``, else what the solver's own signature says."""
+    if passes is not None:
+        return passes
+    found: int = inspect.signature(SOLVERS[solver].run).parameters["passes"].default
+    return found

@@ -3,6 +3,7 @@ import inspect
 import json
 import math
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from align.links import Link
 from align.matching import solve
 from align.model import Model
 from align.selection import grid_around, select
-from align.solvers import SOLVERS, Fit, Row
+from align.solvers import SOLVERS, Fit, Row, most_passes
 from align.vocabulary import Vocabulary
 from align.weights import Weights
 from pipeline import train
@@ -581,8 +582,14 @@ def test_a_gap_that_does_not_fall_is_an_error():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_defaults_are_those_of_the_solver(solver):
     mine, its = (inspect.signature(function).parameters for function in (train.run, SOLVERS[solver].run))
-    for name in ("lam", "passes", "tolerance", "time_limit"):
+    for name in ("lam", "tolerance", "time_limit"):
         assert mine[name].default == its[name].default
+    assert mine["passes"].default is None
+    assert most_passes(solver, None) == its["passes"].default
+    assert most_passes(solver, 3) == 3
+    told = " ".join(train.run.__doc__.split())
+    if its["passes"].default != 50:
+        assert re.search(rf"with [^.]*{solver}[^.]* {its['passes'].default:,}\.", told)
 
 
 def test_the_curve_has_the_same_bytes_for_the_same_figures(tmp_path):
