@@ -166,7 +166,7 @@ class Block:
             extra_target,
         )
         self.source_starts, self.target_starts = self.source.starts, self.target.starts
-        self._whole = self
+        self._parent: Block | None = None
         self._edges = slice(0, int(self.offsets[-1]))
 
     def part(self, start: int, stop: int) -> Block:
@@ -179,8 +179,13 @@ class Block:
         view.offsets = self.offsets[start : stop + 1] - first
         view.source_starts = self.source_starts[start : stop + 1]
         view.target_starts = self.target_starts[start : stop + 1]
-        view._whole, view._edges = self, slice(first, last)
+        view._parent, view._edges = self, slice(first, last)
         return view
+
+    @property
+    def _whole(self) -> Block:
+        # Not an attribute: a block that refers to itself would be kept until the next full collection.
+        return self if self._parent is None else self._parent
 
     @property
     def source_spellings(self) -> WordTable:
