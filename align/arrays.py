@@ -151,22 +151,66 @@ def load_array(path: Path, *, mapped: bool = False, remedy: str = REMEDY) -> np.
     return _opened(path, "r" if mapped else None, remedy)
 
 
+def load_rows(path: Path, start: int, stop: int, *, remedy: str = REMEDY) -> np.ndarray:
+    """Return rows ``start`` to ``stop`` (exclusive) of the array of a file, and read no others.
+
+    Nothing of the file stays in the process's memory, as pages of a mapped file would.
+
+    Parameters
+    ----------
+    path : Path
+        As for :func:`load_array`; of one dimension or more.
+    start, stop : int
+        With 0 <= start <= stop <= rows.
+    remedy : str
+        As for :func:`load_array`.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load_array`, and if there are not so many rows.
+    """
+    with _telling(path, remedy), open(path, "rb") as file:
+        dtype, shape, order = _header(file)
+        expected = _check_size(file, dtype, shape)
+        if not shape or order != "C" or not 0 <= start <= stop <= shape[0]:
+            raise ValueError(f"no rows {start} to {stop} in the shape {shape}")
+        row = expected // shape[0] if shape[0] else 0
+        file.seek(start * row, os.SEEK_CUR)
+        rows = np.empty((stop - start, *shape[1:]), dtype)
+        if rows.size and file.readinto(rows.reshape(-1).view(np.uint8).data) != rows.nbytes:
+            raise ValueError("cut off while it was read")
+        return rows
+
+
 def _opened(path: Path, mode: str | None, remedy: str) -> np.ndarray:
+    with _telling(path, remedy), open(path, "rb") as file:
+        dtype, shape, order = _header(file)
+        start, expected = file.tell(), _check_size(file, dtype, shape)
+        if mode == "r+" or (mode == "r" and start + expected > MAPPED_FROM):
+            if expected:
+                # Without the class: slices of a memmap cost ten times as much.
+                return np.asarray(np.memmap(path, dtype, mode, start, shape, order))  # type: ignore[call-overload]
+            return np.zeros(shape, dtype)
+        values = np.frombuffer(file.read(expected), dtype).reshape(shape, order=order)  # type: ignore[call-overload]
+        return np.array(values)
+
+
+def _check_size(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
+    """Return the bytes of the values, which begin where the file stands; there must be as many."""
+    here, size = file.tell(), os.fstat(file.fileno()).st_size
+    expected = math.prod(shape) * dtype.itemsize
+    if size - here != expected:
+        fault = "cut off" if size - here < expected else "too long"
+        raise ValueError(f"{fault}: {size - here} bytes of values, not the {expected} of {shape}")
+    return expected
+
+
+@contextmanager
+def _telling(path: Path, remedy: str) -> Iterator[None]:
+    """Tell whatever is wrong with a file in one way."""
     try:
-        with open(path, "rb") as file:
-            dtype, shape, order = _header(file)
-            start, size = file.tell(), os.fstat(file.fileno()).st_size
-            expected = math.prod(shape) * dtype.itemsize
-            if size - start != expected:
-                fault = "cut off" if size - start < expected else "too long"
-                raise ValueError(f"{fault}: {size - start} bytes of values, not the {expected} of {shape}")
-            if mode == "r+" or (mode == "r" and size > MAPPED_FROM):
-                if expected:
-                    # Without the class: slices of a memmap cost ten times as much.
-                    return np.asarray(np.memmap(path, dtype, mode, start, shape, order))  # type: ignore[call-overload]
-                return np.zeros(shape, dtype)
-            values = np.frombuffer(file.read(expected), dtype).reshape(shape, order=order)  # type: ignore[call-overload]
-            return np.array(values)
+        yield
     except FileNotFoundError:
         raise InputError(f"{path}: missing; {remedy}") from None
     except OSError as error:

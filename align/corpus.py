@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array, save_array
+from align.arrays import load_array, load_rows, save_array
 
 
 @dataclass(frozen=True)
@@ -136,3 +136,23 @@ class Corpus:
                 for side in ("source", "target")
             )
         )
+
+    @classmethod
+    def load_block(cls, folder: Path, start: int, stop: int) -> Corpus:
+        """Read pairs ``start`` to ``stop`` (exclusive) of what :meth:`save` wrote, and nothing else.
+
+        Raises
+        ------
+        InputError
+            If a file is missing or damaged, or there are not so many pairs.
+        """
+
+        def read(side: str) -> Sentences:
+            offsets = load_rows(folder / f"{side}.offsets.npy", start, stop + 1)
+            ids, parents = (
+                load_rows(folder / f"{side}.{name}.npy", int(offsets[0]), int(offsets[-1]))
+                for name in ("ids", "parents")
+            )
+            return Sentences(ids, offsets - offsets[0], parents)
+
+        return cls(read("source"), read("target"))

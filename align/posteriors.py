@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array, save_array
+from align.arrays import load_array, load_rows, save_array
 from align.candidates import Candidates
 from align.errors import InputError
 from align.features.edges import edge_offsets
@@ -192,18 +192,33 @@ class Posteriors:
         """
         found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
         pairs, entries = len(found["sampled"]), len(found["edges"])
-        expected = {
-            "offsets": (np.int64, pairs + 1),
-            "edges": (np.int32, entries),
-            "forward": (np.uint16, entries),
-            "reverse": (np.uint16, entries),
-            "sampled": (np.bool_, pairs),
-        }
-        _check(found, expected, folder)
+        _check(found, _expected(pairs, entries), folder)
         offsets = found["offsets"]
         if offsets[0] != 0 or offsets[-1] != entries or np.diff(offsets).min(initial=0) < 0:
             raise InputError(f"{folder / 'offsets.npy'}: does not fit {entries} entries; {_REMEDY}")
         return cls(**found)
+
+    @classmethod
+    def load_block(cls, folder: Path, start: int, stop: int) -> Posteriors:
+        """Read pairs ``start`` to ``stop`` (exclusive) of what :meth:`save` wrote, and nothing else.
+
+        Raises
+        ------
+        InputError
+            As :meth:`load`, for the rows that are read.
+        """
+
+        def read(name: str, first: int, last: int) -> np.ndarray:
+            return load_rows(folder / f"{name}.npy", first, last, remedy=_REMEDY)
+
+        offsets, sampled = read("offsets", start, stop + 1), read("sampled", start, stop)
+        first, last = int(offsets[0]), int(offsets[-1])
+        if np.diff(offsets).min(initial=0) < 0:
+            raise InputError(f"{folder / 'offsets.npy'}: not ascending; {_REMEDY}")
+        found = {name: read(name, first, last) for name in ("edges", "forward", "reverse")}
+        found |= {"offsets": offsets, "sampled": sampled}
+        _check(found, _expected(stop - start, last - first), folder)
+        return cls(**(found | {"offsets": offsets - first}))
 
 
 @dataclass(frozen=True)
@@ -296,6 +311,17 @@ def load_if_there(folder: Path) -> Posteriors | None:
         As :meth:`Posteriors.load`.
     """
     return Posteriors.load(folder) if folder.is_dir() else None
+
+
+def _expected(pairs: int, entries: int) -> dict[str, tuple[type, int]]:
+    """Return the type and the length of each array of posteriors."""
+    return {
+        "offsets": (np.int64, pairs + 1),
+        "edges": (np.int32, entries),
+        "forward": (np.uint16, entries),
+        "reverse": (np.uint16, entries),
+        "sampled": (np.bool_, pairs),
+    }
 
 
 def _starts(lengths: np.ndarray) -> np.ndarray:

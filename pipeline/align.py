@@ -13,52 +13,59 @@ The parts of a pair that was split are put together again. Gold pairs are no lin
 
 from __future__ import annotations
 
+import hashlib
 import os
 import shutil
-from collections.abc import Iterator
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
 from functools import lru_cache
 from itertools import pairwise, repeat
 from pathlib import Path
 
 import numpy as np
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from align.aligner import Aligner
-from align.arrays import load_array
+from align.arrays import load_array, load_rows
 from align.blocklinks import BlockLinks
 from align.corpus import Corpus
-from align.errors import InputError
+from align.errors import InputError, WorkError
 from align.links import Link, format_pharaoh
-from align.posteriors import Posteriors, load_if_there
+from align.posteriors import Posteriors
+from pipeline.align_table import rows_of, write_table
 from pipeline.config import Config
+from pipeline.journal import Journal
 from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
+from pipeline.usage import resident_memory, show_size
 
 LINKS, SCORES, TABLE = "links.txt", "scores.txt", "links.parquet"
 SIDES = ("source", "target")
 
-# Rows of the table that are written together: its bytes must not depend on how the work was shared.
-_ROWS_AT_A_TIME = 1 << 19
+# The rows of the table until there is a table.
+_ROWS = "links.rows"
 
-_SCHEMA = pa.schema(
-    [
-        pa.field("line", pa.int64(), nullable=False, metadata={"meaning": "input line, from 1"}),
-        pa.field("source", pa.int32(), nullable=False, metadata={"meaning": "source token, from 0"}),
-        pa.field("target", pa.int32(), nullable=False, metadata={"meaning": "target token, from 0"}),
-        pa.field("score", pa.float32(), nullable=False, metadata={"meaning": "the model's score"}),
-        pa.field("confidence", pa.float32(), nullable=False, metadata={"meaning": "probability to be right"}),
-    ]
-)
+# Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
+_EDGES_A_BLOCK = 2_000_000
+_BLOCK_MEMORY = 80 << 20
+
+# What a process holds beside the model's files: libraries, compiled kernels, words. Measured.
+_PROCESS_MEMORY = 360 << 20
+
+# A quarter of the time the interpreter is locked: more threads than these would only wait for each other.
+_MOST_THREADS = 4
 
 
 @dataclass(frozen=True)
 class Task:
-    """Whole lines with their parts: parts ``start`` to ``stop``, lines ``first`` to ``last`` (0-based)."""
+    """Whole lines with their parts: parts ``start`` to ``stop``, lines ``first`` to ``last`` (0-based).
+
+    ``stamp`` is that of the model (:func:`_stamp`): a worker that serves several runs may know another one
+    by the same path.
+    """
 
     preprocess: str
     model: str
+    stamp: str
     lexicon: str
     start: int
     stop: int
@@ -70,14 +77,31 @@ class Task:
 
 @dataclass(frozen=True)
 class Aligned:
-    """The result of a task: lines of two files, and columns of the table."""
+    """The result of a task: lines of two files, and rows of the table (:data:`pipeline.align_table.ROW`)."""
 
     links: str
     scores: str
-    table: tuple[np.ndarray, ...]
+    table: np.ndarray
     pairs: int
     empty: int
     total: float
+
+
+@dataclass
+class _Done:
+    """How far the work is, and its figures so far."""
+
+    blocks: int = 0
+    lines: int = 0
+    pairs: int = 0
+    links: int = 0
+    empty: int = 0
+    total: float = 0.0
+
+    def add(self, task: Task, found: Aligned) -> None:
+        self.blocks, self.lines = self.blocks + 1, task.last
+        self.pairs, self.links = self.pairs + found.pairs, self.links + len(found.table)
+        self.empty, self.total = self.empty + found.empty, self.total + found.total
 
 
 def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confidences: bool = False) -> None:
@@ -100,64 +124,77 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     """
     _check_options(block, bias)
     preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
+    stamp = _stamp(model)
     tasks = [
-        Task(str(preprocess), str(model), str(lexicon), *piece, bias, confidences)
+        Task(str(preprocess), str(model), stamp, str(lexicon), *piece, bias, confidences)
         for piece in _pieces(preprocess, block)
     ]
-    pairs = empty = links = 0
-    total = 0.0
-    table = _Table(context.folder / TABLE)
-    with (
-        open(context.folder / LINKS, "w", encoding="utf-8", newline="\n") as links_out,
-        open(context.folder / SCORES, "w", encoding="utf-8", newline="\n") as scores_out,
-        table,
-    ):
-        for done in context.map(align_lines, tasks):
-            links_out.write(done.links)
-            scores_out.write(done.scores)
-            table.add(done.table)
-            pairs, empty, total = pairs + done.pairs, empty + done.empty, total + done.total
-            links += len(done.table[0])
-    for side in SIDES:
-        _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
-    mean = total / pairs if pairs else None
-    facts = {"pairs": pairs, "links": links, "pairs_without_links": empty, "mean_score": mean}
+    with _journal(context.folder, tasks) as journal:
+        done = _align(context, tasks, journal)
+        write_table(context.folder / _ROWS, context.folder / TABLE)
+        for side in SIDES:
+            _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
+        journal.remove()
+    (context.folder / _ROWS).unlink()
+    mean = done.total / done.pairs if done.pairs else None
+    facts = {
+        "pairs": done.pairs, "links": done.links, "pairs_without_links": done.empty, "mean_score": mean,
+    }  # fmt: skip
     for key, value in facts.items():
         context.note(key, value)
     shown = "n/a (0 pairs)" if mean is None else f"{mean:.3f}"
-    context.say(f"{links} links in {pairs} pairs, {empty} of them without any; mean score {shown}")
+    context.say(
+        f"{done.links} links in {done.pairs} pairs, {done.empty} of them without any; mean score {shown}"
+    )
+
+
+def _journal(folder: Path, tasks: Sequence[Task]) -> Journal:
+    """Return the files of results, as far as a killed run left them whole."""
+    lines, stamp = (tasks[-1].last, tasks[-1].stamp) if tasks else (0, None)
+    work = f"align {lines} lines in {len(tasks)} blocks by model {stamp}"
+    return Journal(folder, (LINKS, SCORES, _ROWS), work)
+
+
+def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _Done:
+    """Do what is left of the tasks and append the results to the files, in order."""
+    done = _Done(**(journal.state or {}))
+    if done.blocks:
+        context.say(f"going on after line {done.lines} of {tasks[-1].last}")
+    rest = tasks[done.blocks :]
+    found = context.map(align_lines, rest, threads=_threads(context, rest))
+    for task, each in zip(rest, found, strict=True):
+        journal.write(LINKS, each.links.encode("ascii"))
+        journal.write(SCORES, each.scores.encode("ascii"))
+        journal.write(_ROWS, each.table.tobytes())
+        done.add(task, each)
+        journal.keep(asdict(done))
+    journal.commit(asdict(done))
+    return done
 
 
 def align_lines(task: Task) -> Aligned:
     """Align the parts of a run of lines, in any process."""
-    aligner = _aligner(task.model)
-    corpus, lines = _corpus(task.preprocess)
-    own = lines[task.start : task.stop] - task.first
+    aligner = _aligner(task.model, task.stamp)
+    preprocess = Path(task.preprocess)
+    own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
     count = task.last - task.first
-    stored = _posteriors(task.lexicon)
+    sampled = Path(task.lexicon) / POSTERIORS / "corpus"
     found = aligner.align_block(
-        corpus.block(task.start, task.stop),
+        Corpus.load_block(preprocess / "corpus", task.start, task.stop),
         bias=task.bias,
-        posteriors=None if stored is None else stored.block(task.start, task.stop),
+        posteriors=Posteriors.load_block(sampled, task.start, task.stop) if sampled.is_dir() else None,
     ).merged(own, count)
     _check(found, task)
     used = np.zeros(count, dtype=bool)
     used[own] = True
     scores = found.sentence_scores()
-    of_links = np.repeat(np.arange(task.first, task.last), np.diff(found.offsets))
     return Aligned(
         "".join(f"{line}\n" for line in link_lines(found, confidences=task.confidences)),
         "".join(
             f"{score:.4f}\n" if there else "\n"
             for score, there in zip(scores.tolist(), used.tolist(), strict=True)
         ),
-        (
-            of_links + 1,
-            found.source,
-            found.target,
-            found.score.astype(np.float32),
-            found.confidence.astype(np.float32),
-        ),
+        rows_of(found, task.first),
         int(used.sum()),
         int((used & (np.diff(found.offsets) == 0)).sum()),
         float(scores[used].sum()),
@@ -183,38 +220,64 @@ def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]
 
     Yields the first and the last part, the first and the last line of each.
     """
-    lines = load_array(preprocess / "lines.npy")
-    count = len(load_array(preprocess / "source.spans.offsets.npy")) - 1
+    lines = load_array(preprocess / "lines.npy", mapped=True)
+    count = len(load_array(preprocess / "source.spans.offsets.npy", mapped=True)) - 1
     start = first = 0
     while first < count:
         stop = min(start + block, len(lines))
-        # A line's parts stay together.
-        stop = int(np.searchsorted(lines, lines[stop - 1], side="right")) if stop > start else stop
+        if stop > start:
+            stop = start + _within(preprocess / "corpus", start, stop)
+            # A line's parts stay together.
+            stop = int(np.searchsorted(lines, lines[stop - 1], side="right"))
         last = int(lines[stop]) if stop < len(lines) else count
         yield start, stop, first, last
         start, first = stop, last
 
 
-@lru_cache(maxsize=1)
-def _aligner(model: str) -> Aligner:
-    return Aligner.load(model)
+def _within(corpus: Path, start: int, stop: int) -> int:
+    """Return how many of the parts, at least one, have no more possible links than a block may have."""
+    source, target = (np.diff(load_rows(corpus / f"{side}.offsets.npy", start, stop + 1)) for side in SIDES)
+    return max(1, int(np.searchsorted(np.cumsum(source * target), _EDGES_A_BLOCK, side="right")))
+
+
+def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
+    """Return how many threads of this process are to do the work; 0: worker processes.
+
+    A process loads libraries, kernels and the model for itself, so that a few threads are better. Results
+    do not depend on it.
+    """
+    if context.jobs == 1 or not tasks:
+        return 1
+    tables = sum(path.stat().st_size for path in Path(tasks[0].model).rglob("*") if path.is_file())
+    process = _PROCESS_MEMORY + tables + _BLOCK_MEMORY
+    if context.jobs > _MOST_THREADS and resident_memory() + context.jobs * process <= context.memory:
+        return 0
+    room = context.memory - max(resident_memory(), _PROCESS_MEMORY) - tables
+    fitting = max(1, min(context.jobs, room // _BLOCK_MEMORY))
+    if fitting < context.jobs:
+        context.say(
+            f"{fitting} of {context.jobs} jobs: more do not go into --memory {show_size(context.memory)}"
+        )
+    return fitting
 
 
 @lru_cache(maxsize=1)
-def _posteriors(lexicon: str) -> Posteriors | None:
-    return load_if_there(Path(lexicon) / POSTERIORS / "corpus")
+def _aligner(model: str, stamp: str) -> Aligner:
+    aligner = Aligner.load(model)
+    if _stamp(Path(model)) != stamp:
+        raise WorkError(
+            f"{model}: a worker sees another model there than the run does; "
+            "give a --workdir on a disk that all workers share"
+        )
+    return aligner
 
 
-@lru_cache(maxsize=1)
-def _corpus(preprocess: str) -> tuple[Corpus, np.ndarray]:
-    folder = Path(preprocess)
-    return Corpus.load(folder / "corpus"), load_array(folder / "lines.npy")
-
-
-@lru_cache(maxsize=1)
-def _tokens(preprocess: str) -> tuple[np.ndarray, ...]:
-    """Return the number of surface tokens of every line, of each side."""
-    return tuple(np.diff(load_array(Path(preprocess) / f"{side}.spans.offsets.npy")) for side in SIDES)
+def _stamp(model: Path) -> str:
+    """Return a hash of what of a model is not made from tables alone."""
+    found = hashlib.sha256()
+    for name in ("model.json", "weights.tsv", "source.vocabulary.tsv", "target.vocabulary.tsv"):
+        found.update((model / name).read_bytes())
+    return found.hexdigest()[:16]
 
 
 def check(config: Config) -> None:
@@ -231,48 +294,17 @@ def _check_options(block: int, bias: float) -> None:
 
 def _check(found: BlockLinks, task: Task) -> None:
     """Assert that no link leaves its sentence pair: what reads the file may not check."""
-    of_links = np.repeat(np.arange(task.first, task.last), np.diff(found.offsets))
-    for indices, counts in zip((found.source, found.target), _tokens(task.preprocess), strict=True):
+    of_links = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+    for indices, side in zip((found.source, found.target), SIDES, strict=True):
+        spans = Path(task.preprocess) / f"{side}.spans.offsets.npy"
+        counts = np.diff(load_rows(spans, task.first, task.last + 1))
         outside = (indices < 0) | (indices >= counts[of_links])
-        assert not outside.any(), f"a link outside its pair in line {of_links[outside][0] + 1}"
-
-
-class _Table:
-    """The table of links, written in row groups of one size."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._waiting: list[tuple[np.ndarray, ...]] = []
-        self._rows = 0
-
-    def __enter__(self) -> None:
-        # Only tokens repeat themselves: a dictionary of all lines or scores would cost time and space.
-        self._writer = pq.ParquetWriter(self._path, _SCHEMA, compression="zstd", use_dictionary=list(SIDES))
-
-    def __exit__(self, *error: object) -> None:
-        if error[0] is None and self._rows:
-            self._write(self._rows)
-        self._writer.close()
-
-    def add(self, columns: tuple[np.ndarray, ...]) -> None:
-        """Take rows; whole row groups are written."""
-        self._waiting.append(columns)
-        self._rows += len(columns[0])
-        while self._rows >= _ROWS_AT_A_TIME:
-            self._write(_ROWS_AT_A_TIME)
-
-    def _write(self, rows: int) -> None:
-        columns = [np.concatenate(parts) for parts in zip(*self._waiting, strict=True)]
-        arrays = [
-            pa.array(column[:rows], type=field.type) for column, field in zip(columns, _SCHEMA, strict=True)
-        ]
-        self._writer.write_table(pa.Table.from_arrays(arrays, schema=_SCHEMA), row_group_size=rows)
-        self._waiting = [tuple(column[rows:] for column in columns)]
-        self._rows -= rows
+        assert not outside.any(), f"a link outside its pair in line {task.first + of_links[outside][0] + 1}"
 
 
 def _share(old: Path, new: Path) -> None:
     """Give a file a second name, or copy it where the file system cannot do that."""
+    new.unlink(missing_ok=True)
     try:
         os.link(old, new)
     except OSError:

@@ -6,19 +6,25 @@ of the items and are the same: a function given one item must depend on that ite
 
 from __future__ import annotations
 
+import hashlib
+import json
 import logging
 import multiprocessing
 import os
+import socket
 import threading
+import time
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from concurrent.futures import ProcessPoolExecutor
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
 from align.errors import InputError, WorkError
+from pipeline.code import modules_of
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -26,30 +32,51 @@ Result = TypeVar("Result")
 ENGINES = ("local", "dask")
 
 
+# Seconds that a run waits for a Dask cluster without any worker.
+PATIENCE = 60.0
+
+
 class Engine(Protocol):
     """Runs a function over items."""
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order; a bounded number is in flight at any time."""
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order; a bounded number is in flight at any time.
+
+        ``threads`` above 0: so many threads of this process serve better than worker processes, where the
+        work stays on this machine; the function releases the interpreter lock most of the time.
+        """
+        ...
+
+    def release(self) -> None:
+        """Give back what is kept between calls: idle worker processes."""
         ...
 
 
 class Serial:
     """One item after the other in this process."""
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
         """Yield ``function(item)`` for every item, in order."""
         return map(function, items)
 
+    def release(self) -> None:
+        """Do nothing: nothing is kept."""
+
 
 class Processes:
-    """Worker processes on this machine; they start at the first item and serve every later call."""
+    """Worker processes on this machine, or threads; processes start at the first item and serve on."""
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
         """Yield ``function(item)`` for every item, in order.
 
         Raises
@@ -59,22 +86,29 @@ class Processes:
         """
         iterator = iter(items)
         first = list(_take(iterator, 2))
-        if len(first) < 2:  # nothing to share out: a worker would only cost its start
-            yield from map(function, first)
+        if len(first) < 2 or threads == 1:  # nothing to share out: a worker would only cost its start
+            yield from map(function, _chain(first, iterator))
+            return
+        if threads:
+            with ThreadPoolExecutor(threads) as pool:
+                yield from _in_order(
+                    lambda item: pool.submit(function, item), _chain(first, iterator), 2 * threads
+                )
             return
         if self._pool is None:
             self._pool = ProcessPoolExecutor(
                 self._jobs, multiprocessing.get_context("spawn"), initializer=_start_worker
             )
         try:
-            yield from _in_order(self._pool.submit, function, _chain(first, iterator), 2 * self._jobs)
+            submit = self._pool.submit
+            yield from _in_order(lambda item: submit(function, item), _chain(first, iterator), 2 * self._jobs)
         except BrokenProcessPool:
-            self.close()
+            self.release()
             raise WorkError(
                 "a worker process died (killed, or out of memory); run again with fewer --jobs or more memory"
             ) from None
 
-    def close(self) -> None:
+    def release(self) -> None:
         """Stop the workers."""
         if self._pool is not None:
             self._pool.shutdown(wait=True, cancel_futures=True)
@@ -84,17 +118,101 @@ class Processes:
 class Dask:
     """Workers of a Dask cluster; a worker that dies costs only the items it had."""
 
-    def __init__(self, client: Any, in_flight: int) -> None:
+    def __init__(self, client: Any, jobs: int) -> None:
         self._client = client
-        self._in_flight = in_flight
+        self._jobs = jobs
 
-    def map(self, function: Callable[[Item], Result], items: Iterable[Item]) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order."""
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order.
 
-        def submit(function: Callable[[Item], Result], item: Item) -> Any:
-            return self._client.submit(function, item, pure=False, retries=3)
+        Raises
+        ------
+        WorkError
+            If the scheduler is lost, there is no worker for :data:`PATIENCE` seconds, one has other code, or
+            workers die of an item.
+        """
+        code = _code_of(function.__module__)
 
-        return _in_order(submit, function, items, self._in_flight)
+        def submit(item: Item) -> Any:
+            return self._client.submit(_run_checked, function, code, item, pure=False, retries=3)
+
+        with _plain_errors():
+            workers = self._client.nthreads()
+            in_flight = 2 * max(self._jobs, sum(workers.values()))
+            yield from _in_order(submit, items, in_flight, self._await)
+
+    def release(self) -> None:
+        """Do nothing: the cluster is not this run's."""
+
+    def _await(self, future: Any) -> Any:
+        """Return a result, unless there is no worker left to make it."""
+        from distributed import wait as wait_for
+
+        alone_since = None
+        while not future.done():
+            with suppress(TimeoutError):
+                wait_for([future], timeout=1)
+                break
+            if self._client.status != "running":
+                raise WorkError(_NO_SCHEDULER)
+            if self._client.nthreads():
+                alone_since = None
+                continue
+            alone_since = time.monotonic() if alone_since is None else alone_since
+            if time.monotonic() - alone_since > PATIENCE:
+                raise WorkError(
+                    f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the same "
+                    "command again, it goes on where it stopped"
+                )
+        return future.result()
+
+
+_NO_SCHEDULER = (
+    "the Dask scheduler does not answer any more; start it and run the same command again, "
+    "it goes on where it stopped"
+)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Turn what Dask raises into one clear line."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except KilledWorker:
+        raise WorkError(
+            "several workers of the Dask cluster died one after the other of the same block (killed, or out "
+            "of memory); give workers more memory, or fewer threads"
+        ) from None
+    except (CancelledError, CommClosedError, ConnectionError):
+        raise WorkError(_NO_SCHEDULER) from None
+    except ImportError as error:
+        raise WorkError(
+            f"a worker of the Dask cluster cannot import what is needed ({error}); install the same version "
+            "of liaison on every worker"
+        ) from None
+
+
+def _run_checked(function: Callable[[Item], Result], code: str, item: Item) -> Result:
+    """Run a function in a worker whose code is that of the run."""
+    if _code_of(function.__module__) != code:
+        raise WorkError(
+            f"{socket.gethostname()}: a worker of the Dask cluster has another version of "
+            f"{function.__module__}; install the same version of liaison on every worker, and restart them"
+        )
+    return function(item)
+
+
+@cache
+def _code_of(module: str) -> str:
+    """Return a hash of a module and all of the project that it imports."""
+    return hashlib.sha256(json.dumps(modules_of(module)).encode("ascii")).hexdigest()
 
 
 @contextmanager
@@ -125,10 +243,10 @@ def open_engine(name: str, *, jobs: int, scheduler: str | None = None) -> Iterat
         try:
             yield processes
         finally:
-            processes.close()
+            processes.release()
     elif name == "dask":
         with _dask_client(jobs, scheduler) as client:
-            yield Dask(client, 2 * max(jobs, sum(client.nthreads().values())))
+            yield Dask(client, jobs)
     else:
         raise InputError(f"--engine {name}: no such engine; valid: {', '.join(ENGINES)}")
 
@@ -158,17 +276,20 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
 
 
 def _in_order(
-    submit: Callable[..., Any], function: Any, items: Iterable[Any], in_flight: int
+    submit: Callable[[Any], Any],
+    items: Iterable[Any],
+    in_flight: int,
+    result: Callable[[Any], Any] = lambda future: future.result(),
 ) -> Iterator[Any]:
     """Yield results in the order of the items, at most ``in_flight`` submitted and not yet yielded."""
     waiting: deque[Any] = deque()
     try:
         for item in items:
-            waiting.append(submit(function, item))
+            waiting.append(submit(item))
             if len(waiting) >= in_flight:
-                yield waiting.popleft().result()
+                yield result(waiting.popleft())
         while waiting:
-            yield waiting.popleft().result()
+            yield result(waiting.popleft())
     finally:
         for future in waiting:
             future.cancel()

@@ -89,7 +89,13 @@ STAGES: dict[str, Stage] = {
             resumable=True,
             check=train.check,
         ),
-        Stage("align", align.run, needs=("preprocess", "lexicon", "train"), check=align.check),
+        Stage(
+            "align",
+            align.run,
+            needs=("preprocess", "lexicon", "train"),
+            resumable=True,
+            check=align.check,
+        ),
         Stage(
             "evaluate",
             evaluate.run,

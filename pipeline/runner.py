@@ -23,6 +23,7 @@ from pipeline import manifest as manifests
 from pipeline.code import modules_of
 from pipeline.config import Config
 from pipeline.engine import Engine
+from pipeline.memory import give_back
 from pipeline.progress import Reporter
 from pipeline.stage import Stage, StageContext
 from pipeline.usage import Meter, show_size
@@ -202,7 +203,11 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             name = step.stage.name
             if step.run:
                 reporter.say(f"{name}: running ({step.reason})")
-                results = _make(step, folders, config, settings, engine, reporter)
+                try:
+                    results = _make(step, folders, config, settings, engine, reporter)
+                finally:
+                    engine.release()
+                    give_back(step.stage.run.__module__)
                 outcome.ran.append(name)
             else:
                 reporter.say(f"{name}: skipped, done ({step.reason})")

@@ -130,11 +130,15 @@ class StageContext:
         *,
         unit: str = "blocks",
         total: int | None = None,
+        threads: int = 0,
     ) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order, on the chosen engine, with progress."""
+        """Yield ``function(item)`` for every item, in order, on the chosen engine, with progress.
+
+        ``threads``: see :meth:`pipeline.engine.Engine.map`.
+        """
         if total is None and isinstance(items, Sized):
             total = len(items)
-        return self.progress(self.engine.map(function, items), total=total, unit=unit)
+        return self.progress(self.engine.map(function, items, threads=threads), total=total, unit=unit)
 
     def share(
         self,

@@ -9,7 +9,6 @@ is computed for a part of the block, and stays in the processor's cache while th
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -20,6 +19,7 @@ from align.features.association import Association
 from align.features.edges import edge_offsets
 from align.features.resources import Resources
 from align.features.words import WordTable
+from align.lazy import lazy
 from align.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -77,28 +77,28 @@ class Side:
         """Return the number of words of the vocabulary."""
         return len(self._vocabulary)
 
-    @cached_property
+    @lazy
     def by_word(self) -> np.ndarray:
         """Return the order of the tokens by word, int64, shape (T,)."""
         return np.argsort(self.tokens, kind="stable")
 
-    @cached_property
+    @lazy
     def counts(self) -> np.ndarray:
         """Return the corpus count of each token's word, int64, shape (T,); 0 for extra words."""
         return self.of_words(self._vocabulary.counts, np.int64)[self.tokens]
 
-    @cached_property
+    @lazy
     def log_frequencies(self) -> np.ndarray:
         """Return ln(count / tokens of the corpus) of each token, float32; a count of 0 is taken as a half."""
         counts = np.maximum(self.of_words(self._vocabulary.counts, np.int64), 0.5)
         return np.log(counts / self._total).astype(np.float32)[self.tokens]
 
-    @cached_property
+    @lazy
     def log_ranks(self) -> np.ndarray:
         """Return the logarithm of the rank, from 1, of each token's word, float32, shape (T,)."""
         return np.log(self.words + np.float32(1.0))[self.tokens]
 
-    @cached_property
+    @lazy
     def vectors(self) -> np.ndarray:
         """Return the words' vectors, float32, shape (U, p); zero rows for words without one."""
         dimensions = 0 if self._vectors is None else self._vectors.shape[1]
@@ -107,7 +107,7 @@ class Side:
             vectors[: self.known] = self._vectors[self.words[: self.known]]
         return vectors
 
-    @cached_property
+    @lazy
     def has_vector(self) -> np.ndarray:
         """Return whether each token's word has a vector, bool, shape (T,)."""
         return np.asarray(self.vectors.any(axis=1))[self.tokens]
@@ -166,7 +166,7 @@ class Block:
             extra_target,
         )
         self.source_starts, self.target_starts = self.source.starts, self.target.starts
-        self._whole = self
+        self._parent: Block | None = None
         self._edges = slice(0, int(self.offsets[-1]))
 
     def part(self, start: int, stop: int) -> Block:
@@ -179,8 +179,13 @@ class Block:
         view.offsets = self.offsets[start : stop + 1] - first
         view.source_starts = self.source_starts[start : stop + 1]
         view.target_starts = self.target_starts[start : stop + 1]
-        view._whole, view._edges = self, slice(first, last)
+        view._parent, view._edges = self, slice(first, last)
         return view
+
+    @property
+    def _whole(self) -> Block:
+        # Not an attribute: a block that refers to itself would be kept until the next full collection.
+        return self if self._parent is None else self._parent
 
     @property
     def source_spellings(self) -> WordTable:
@@ -214,47 +219,47 @@ class Block:
         forward, reverse = self._whole._markov_links
         return forward[self._edges], reverse[self._edges]
 
-    @cached_property
+    @lazy
     def same_names(self) -> np.ndarray:
         """Return whether the words of each edge are the same name or number, bool, shape (E,)."""
         return spelling.same_names(self.comparisons)
 
-    @cached_property
+    @lazy
     def cosines(self) -> np.ndarray:
         """Return the cosine of each edge, float32, shape (E,); 0 where a word has no vector."""
         return cosine.cosines(self)
 
-    @cached_property
+    @lazy
     def chain(self) -> ChainPosteriors:
         """Return the chain model's posteriors of each edge."""
         return chain.posteriors(self)
 
-    @cached_property
+    @lazy
     def sampled(self) -> ChainPosteriors:
         """Return the sampled posteriors of each edge, or those of the sampler's tables."""
         return posterior.posteriors(self)
 
-    @cached_property
+    @lazy
     def _source_spellings(self) -> WordTable:
         return self.source.spellings(self.resources.source_words)
 
-    @cached_property
+    @lazy
     def _target_spellings(self) -> WordTable:
         return self.target.spellings(self.resources.target_words)
 
-    @cached_property
+    @lazy
     def _comparisons(self) -> np.ndarray:
         return spelling.compare(self)
 
-    @cached_property
+    @lazy
     def _association(self) -> Association:
         return association.look_up(self)
 
-    @cached_property
+    @lazy
     def _expected_links(self) -> tuple[np.ndarray, np.ndarray]:
         return association.expected_links(self, self.resources.links)
 
-    @cached_property
+    @lazy
     def _markov_links(self) -> tuple[np.ndarray, np.ndarray]:
         return association.expected_links(self, self.resources.markov)
 

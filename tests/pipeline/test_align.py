@@ -18,6 +18,7 @@ from align.errors import InputError
 from align.features import edge_offsets
 from align.posteriors import Posteriors
 from pipeline import align as stage
+from pipeline import align_table
 from pipeline.graph import STAGES
 
 
@@ -198,7 +199,7 @@ class TestSharing:
             assert files(folder) == expected, (block, jobs)
 
     def test_row_groups_do_not_depend_on_blocks(self, inputs, tmp_path, monkeypatch):
-        monkeypatch.setattr(stage, "_ROWS_AT_A_TIME", 7)
+        monkeypatch.setattr(align_table, "_ROWS_AT_A_TIME", 7)
         for block in (1, 100):
             run(inputs, tmp_path / str(block), block=block)
         assert files(tmp_path / "1") == files(tmp_path / "100")
