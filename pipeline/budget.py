@@ -6,11 +6,10 @@ machine or on ``--jobs``, as they decide how many pairs the lexicon is learnt fr
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TypeVar
 
 import numpy as np
-
-from align.lexicon import Lexicon
 
 Count = TypeVar("Count", int, np.ndarray)
 
@@ -24,7 +23,7 @@ BASE = 260 * MB
 LEAST = 400 * MB
 
 # Finding the candidates of a block of pairs, and a chain's own block.
-_BLOCK = 50 * MB
+_BLOCK = 70 * MB
 
 
 def index_memory(tokens: Count, pairs: int, words: int) -> Count:
@@ -49,12 +48,6 @@ def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) ->
     return max(together, BASE + 16 * cells + workers * chain)
 
 
-def sampling_workers(memory: int, jobs: int, lexicon: Lexicon, tokens: int) -> int:
-    """Return how many chains may run at a time, 1 to ``jobs``."""
-    words = len(lexicon.source_counts) + len(lexicon.target_counts)
-    fitting = [
-        workers
-        for workers in range(1, jobs + 1)
-        if sampling_memory(lexicon.cells, tokens, words, workers=workers) <= memory
-    ]
-    return max(fitting, default=1)
+def most_workers(takes: Callable[[int], int], memory: int, jobs: int) -> int:
+    """Return how many workers have room, 1 to ``jobs``, where ``takes(workers)`` is what so many take."""
+    return max((workers for workers in range(1, jobs + 1) if takes(workers) <= memory), default=1)

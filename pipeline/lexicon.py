@@ -81,12 +81,12 @@ def run(
         If not even one pair fits the memory.
     """
     _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling, markov)
-    context.rest()
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
-    sample = Sample(context, pairs, sizes, old.lexicon.cells if old else 0, markov=bool(markov))
+    known_cells = old.lexicon.cells if old else 0
+    sample = Sample(context, pairs, sizes, known_cells, chains=chains != 0, markov=markov != 0)
 
     def learn(together: Cooccurrence) -> tuple[Lexicon, list[tuple[float, float]]]:
         likelihoods: list[tuple[float, float]] = []

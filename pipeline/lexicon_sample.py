@@ -44,8 +44,8 @@ class Sample:
         Words of both vocabularies.
     known_cells : int
         Cells of the prior.
-    markov : bool
-        Whether the hidden Markov model is learnt.
+    chains, markov : bool
+        Whether links are sampled, and the hidden Markov model is learnt.
 
     Attributes
     ----------
@@ -63,9 +63,17 @@ class Sample:
     """
 
     def __init__(
-        self, context: StageContext, pairs: int, sizes: tuple[int, int], known_cells: int, *, markov: bool
+        self,
+        context: StageContext,
+        pairs: int,
+        sizes: tuple[int, int],
+        known_cells: int,
+        *,
+        chains: bool,
+        markov: bool,
     ) -> None:
-        self._context, self._sizes, self._known_cells, self._markov = context, sizes, known_cells, markov
+        self._context, self._sizes, self._known_cells = context, sizes, known_cells
+        self._chains, self._markov = chains, markov
         folder = context.inputs["preprocess"]
         usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
         parts = texts(context)
@@ -122,7 +130,7 @@ class Sample:
     def can_go_on(self, lexicon: Lexicon) -> bool:
         """Say whether what is made of the tables fits as well; if not, fewer pairs are to be taken."""
         tokens, words = self._tokens_of(self.chosen), sum(self._sizes)
-        needed = budget.sampling_memory(lexicon.cells, tokens, words)
+        needed = budget.sampling_memory(lexicon.cells, tokens, words) if self._chains else 0
         if self._markov:
             needed = max(needed, budget.markov_memory(lexicon.cells, tokens))
         self.needed = max(self.needed, needed)
@@ -144,8 +152,7 @@ class Sample:
         memory = self._context.memory
         if self.chosen == 0 or memory <= budget.BASE:
             raise WorkError(
-                f"lexicon: the tables take {show_size(self.needed)} of {show_size(memory)}; "
-                "give a larger --memory"
+                f"lexicon: it takes {show_size(self.needed)} of {show_size(memory)}; give a larger --memory"
             )
         share = (memory - budget.BASE) / (self.needed - budget.BASE)
         fewer = int(0.97 * self.chosen * share ** (1 / _GROWTH))
@@ -153,11 +160,11 @@ class Sample:
 
     def _threads(self, together: Cooccurrence) -> int:
         """Return how many threads have room for their own arrays, at least one."""
-        takes = (
-            budget.tables_memory(together.memory(self._known_cells, jobs=jobs))
-            for jobs in range(2, self._context.jobs + 1)
+        return budget.most_workers(
+            lambda jobs: budget.tables_memory(together.memory(self._known_cells, jobs=jobs)),
+            self._context.memory,
+            self._context.jobs,
         )
-        return 1 + sum(each <= self._context.memory for each in takes)
 
     def _tokens_of(self, chosen: int) -> int:
         return self._gold_tokens + (int(self._tokens[chosen - 1]) if chosen else 0)

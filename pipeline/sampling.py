@@ -39,6 +39,7 @@ from pipeline.sampling_items import (
     task_of,
 )  # fmt: skip
 from pipeline.stage import StageContext
+from pipeline.usage import show_size
 
 LINKS, POSTERIORS = "links", "posteriors"
 MOST_CHAINS = 100
@@ -94,10 +95,18 @@ def sample_links(
     if known is not None and not (work / "known").exists():
         save_known(work, known)
     text = _cut(context, work, used)
-    workers = budget.sampling_workers(context.memory, context.jobs, lexicon, text.tokens)
+
+    def takes(workers: int) -> int:
+        words = len(lexicon.source_counts) + len(lexicon.target_counts)
+        return budget.sampling_memory(lexicon.cells, text.tokens, words, workers=workers)
+
+    workers = budget.most_workers(takes, context.memory, context.jobs)
+    context.note("memory_predicted", max(context.notes["memory_predicted"], takes(workers)))
     found = sum(context.share(find_block, text.blocks, workers=workers))
-    told = "" if workers == context.jobs else f", {workers} at a time"
-    context.say(f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains{told}")
+    context.say(
+        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {workers} at "
+        f"a time, about {show_size(takes(workers))} of memory"
+    )
     items = [
         ChainItem(
             *(str(work), len(text.blocks), side, chain, text.longest[side]),

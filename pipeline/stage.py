@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from align.errors import WorkError
 from pipeline.config import Config
-from pipeline.engine import Dask, Engine, Processes
+from pipeline.engine import Dask, Engine
 from pipeline.progress import Reporter
 
 Item = TypeVar("Item")
@@ -189,11 +189,6 @@ class StageContext:
         finally:
             stopped.set()  # what still runs after an error ends with its next step
             pool.shutdown(cancel_futures=True)
-
-    def rest(self) -> None:
-        """Let idle worker processes of this machine go, with their memory; they come again when needed."""
-        if isinstance(self.engine, Processes):
-            self.engine.close()
 
     def progress(
         self, items: Iterable[Item], *, total: int | None = None, unit: str = "it"

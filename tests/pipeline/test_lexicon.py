@@ -1,7 +1,6 @@
 """The stage lexicon: what it counts, what fits the memory, and a model's tables as a start."""
 
 import json
-import re
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -12,10 +11,11 @@ from align.corpus import Corpus, Sentences
 from align.errors import InputError, WorkError
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Links, Posteriors
+from align.sampler_chain import run_chain
 from align.vocabulary import Vocabulary
-from pipeline import lexicon, sampling
+from pipeline import budget, lexicon, sampling, sampling_items
 from pipeline.config import Config
-from pipeline.engine import Serial
+from pipeline.engine import Serial, open_engine
 from pipeline.progress import Reporter
 from pipeline.stage import Stage, StageContext
 
@@ -181,15 +181,6 @@ class TestSampling:
         assert not (context.folder / "links").exists()
         assert not (context.folder / "posteriors").exists()
 
-    def test_what_does_not_fit_the_memory_is_not_sampled_and_told(self, context, monkeypatch):
-        monkeypatch.setattr(sampling, "_BYTES_PER_TOKEN", 2**22)
-        lexicon.run(context, chains=1)
-        (warning,) = context.notes["warnings"]
-        told = r"sampling \d+ of 55 pairs: all take .*; give a larger --memory to sample all"
-        assert re.match(told, warning)
-        assert 5 < context.notes["pairs_sampled"] < 55
-        assert Posteriors.load(context.folder / "posteriors" / "gold").sampled.all()
-
 
 class TestMarkov:
     def test_it_learns_from_the_pairs_counted(self, context):
@@ -213,18 +204,146 @@ class TestMarkov:
         assert not (context.folder / "markov").exists()
 
 
-def test_what_does_not_fit_the_memory_is_left_out_and_told(context, preprocess, capsys):
-    lexicon.run(context)
-    needed = context.notes["memory_predicted"]
-    small = replace(context, memory=int(0.8 * needed), notes={})
-    lexicon.run(small, chains=0)
-    assert small.notes["memory_predicted"] <= 0.8 * needed
-    assert 5 < small.notes["pairs"] < 55
-    (warning,) = small.notes["warnings"]
-    assert "of 50 pairs: more do not fit" in warning
-    assert "give a larger --memory to use all" in capsys.readouterr().err
-    with pytest.raises(WorkError, match=r"lexicon: the tables take .* of 1 KB; give a larger --memory"):
-        lexicon.run(replace(context, memory=1024))
+def no_base(monkeypatch):
+    """Let a small corpus be all that counts."""
+    for name in ("BASE", "_BLOCK"):
+        monkeypatch.setattr(budget, name, 0)
+
+
+class TestMemory:
+    """What does not fit is left out, told, and the same as if it had been asked for."""
+
+    def test_fewer_pairs(self, context, monkeypatch, capsys):
+        no_base(monkeypatch)
+        lexicon.run(context)
+        needed = context.notes["memory_predicted"]
+        small = replace(context, memory=int(0.8 * needed), notes={})
+        lexicon.run(small)
+        assert small.notes["memory_predicted"] <= 0.8 * needed
+        chosen = small.notes["pairs_chosen"]
+        assert small.notes["pairs"] == small.notes["pairs_sampled"] == chosen + 5 < 55
+        assert chosen > 2
+        (warning,) = small.notes["warnings"]
+        assert f"using {chosen} of 50 pairs: more do not fit" in warning
+        assert f"lexicon.pairs={chosen}" in warning
+        assert "give a larger --memory to use all" in capsys.readouterr().err
+        found = files(context.folder)
+        lexicon.run(replace(context, notes={}), pairs=chosen)
+        assert files(context.folder) == found
+        lexicon.run(replace(context, notes={}), pairs=chosen + 1)
+        assert files(context.folder) != found
+
+    def test_fewer_chains_at_a_time(self, context, monkeypatch, capsys):
+        no_base(monkeypatch)
+        lexicon.run(context)
+        one, found = context.notes["memory_predicted"], files(context.folder)
+        lexicon.run(replace(context, jobs=3, memory=one, notes={}))
+        assert files(context.folder) == found
+        assert "16 chains each way, 1 at a time" in capsys.readouterr().err
+        lexicon.run(replace(context, jobs=3, notes={}))
+        assert files(context.folder) == found
+        assert "16 chains each way, 3 at a time" in capsys.readouterr().err
+
+    def test_the_number_does_not_depend_on_jobs(self, context, monkeypatch):
+        no_base(monkeypatch)
+        lexicon.run(context, chains=0)
+        memory, chosen = int(0.7 * context.notes["memory_predicted"]), []
+        for jobs in (1, 4):
+            small = replace(context, memory=memory, jobs=jobs, notes={})
+            lexicon.run(small, chains=0)
+            chosen.append(small.notes["pairs_chosen"])
+        assert chosen[0] == chosen[1] < 50
+
+    def test_tables_that_leave_no_room_for_sampling(self, context, monkeypatch):
+        """All cells are kept: sampling takes more of each than Model 1 does."""
+        no_base(monkeypatch)
+        lexicon.run(context, min_probability=0.0, chains=0)
+        alone = context.notes["memory_predicted"]
+        lexicon.run(context, min_probability=0.0, chains=1)
+        assert context.notes["memory_predicted"] > alone
+        small = replace(context, memory=alone, notes={})
+        lexicon.run(small, min_probability=0.0, chains=1)
+        assert small.notes["memory_predicted"] <= alone
+        assert small.notes["pairs_chosen"] < 50
+
+    def test_nothing_fits(self, context):
+        with pytest.raises(WorkError, match=r"lexicon: it takes .* of 1 KB; give a larger --memory"):
+            lexicon.run(replace(context, memory=1024))
+
+
+class TestResume:
+    """A killed run is gone on with: tables and chains that are there are not made again."""
+
+    def killed_in_chain(self, context, monkeypatch, number):
+        """Run until a chain is begun, and stop there as a kill would."""
+        begun = []
+
+        def die(task, text, sums, *, chain, on_sweep=None):
+            begun.append((task.side, chain))
+            if len(begun) > number:
+                raise KeyboardInterrupt
+            return run_chain(task, text, sums, chain=chain, on_sweep=on_sweep)
+
+        with monkeypatch.context() as patch:
+            patch.setattr(sampling_items, "run_chain", die)
+            with pytest.raises(KeyboardInterrupt):
+                lexicon.run(context, chains=2)
+
+    def test_only_what_is_missing_is_made(self, context, monkeypatch, tmp_path):
+        lexicon.run(context, chains=2)
+        found, notes = files(context.folder), context.notes
+        again = replace(context, folder=tmp_path / "again", notes={})
+        again.folder.mkdir()
+        self.killed_in_chain(again, monkeypatch, 3)
+        made = []
+
+        def counted(task, text, sums, *, chain, on_sweep=None):
+            made.append((task.side, chain))
+            return run_chain(task, text, sums, chain=chain, on_sweep=on_sweep)
+
+        monkeypatch.setattr(sampling_items, "run_chain", counted)
+        monkeypatch.setattr(lexicon, "estimate", None)
+        lexicon.run(again, chains=2)
+        assert made == [(1, 1)]
+        assert files(again.folder) == found
+        assert again.notes == notes
+        assert sorted(path.name for path in again.folder.iterdir()) == sorted(
+            path.name for path in context.folder.iterdir()
+        )
+
+    def test_with_less_memory_it_begins_afresh(self, context, monkeypatch):
+        no_base(monkeypatch)
+        self.killed_in_chain(context, monkeypatch, 1)
+        needed = json.loads((context.folder / "sampling" / "tables.json").read_text(encoding="utf-8"))
+        memory = int(0.8 * needed["figures"]["memory_predicted"])
+        small = replace(context, memory=memory, notes={})
+        lexicon.run(small, chains=2)
+        found = files(small.folder)
+        assert small.notes["pairs_chosen"] < 50
+        lexicon.run(context, chains=2, pairs=small.notes["pairs_chosen"])
+        assert files(context.folder) == found
+
+    def test_more_memory_changes_nothing(self, context, monkeypatch):
+        self.killed_in_chain(context, monkeypatch, 1)
+        monkeypatch.setattr(lexicon, "estimate", None)
+        lexicon.run(replace(context, memory=2 * context.memory), chains=2)
+
+
+def test_blocks_of_pairs_change_nothing(context, monkeypatch):
+    lexicon.run(context, chains=2)
+    found = files(context.folder)
+    monkeypatch.setattr(sampling, "_BLOCK_TOKENS", 60)
+    lexicon.run(replace(context, jobs=3), chains=2)
+    assert files(context.folder) == found
+
+
+@pytest.mark.slow
+def test_a_cluster_changes_nothing(context):
+    lexicon.run(context, chains=3)
+    found = files(context.folder)
+    with open_engine("dask", jobs=2) as engine:
+        lexicon.run(replace(context, engine=engine), chains=3)
+    assert files(context.folder) == found
 
 
 def test_no_text_at_all_is_refused(context, preprocess):
