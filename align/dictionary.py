@@ -30,6 +30,8 @@ LEAST_DICE = 0.3
 LEAST_COUNT = 3
 FEW = 2_000
 
+_WORDS_AT_A_TIME = 500
+
 
 @dataclass(frozen=True)
 class Entries:
@@ -120,16 +122,34 @@ def bitext_pairs(corpus: Corpus, sizes: Sequence[int]) -> np.ndarray:
         _presence(side, min(size, FREQUENT))
         for side, size in zip((corpus.source, corpus.target), sizes, strict=True)
     )
-    together = (source.T @ target).tocoo()
     least = LEAST_COUNT if len(corpus) > FEW else LEAST_COUNT - 1
-    often = together.data >= least
-    x, y, count = together.row[often], together.col[often], together.data[often].astype(np.float64)
+    x, y, count = _counts(source, target, least)
     totals = [np.bincount(side.indices, minlength=side.shape[1]) for side in (source, target)]
     dice = 2.0 * count / (totals[0][x] + totals[1][y])
     best_x, best_y = _best(x, y, dice, source.shape[1]), _best(y, x, dice, target.shape[1])
     good = (dice >= LEAST_DICE) & (best_x[x] == y) & (best_y[y] == x)
     order = np.argsort(x[good])
     return np.stack([x[good][order], y[good][order]], axis=1).astype(np.int64)
+
+
+def _counts(
+    source: sparse.csr_array, target: sparse.csr_array, least: int
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the pairs of words that share at least `least` sentences, and how many: x, y, count.
+
+    A few source words at a time: most pairs occur once or twice, and need not be kept.
+    """
+    by_word = source.T.tocsr()
+    found = []
+    for start in range(0, by_word.shape[0], _WORDS_AT_A_TIME):
+        together = (by_word[start : start + _WORDS_AT_A_TIME] @ target).tocoo()
+        often = together.data >= least
+        found.append((together.row[often] + start, together.col[often], together.data[often]))
+    none = np.zeros(0, dtype=np.int64)
+    x, y, count = (
+        (np.concatenate([none, *column]) for column in zip(*found, strict=True)) if found else [none] * 3
+    )
+    return x, y, count.astype(np.float64)
 
 
 def _columns(line: bytes) -> tuple[str, list[str]]:

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 # Rows of a similarity matrix held at once, and neighbours that measure how much of a hub a word is.
-CHUNK = 1024
+CHUNK = 256
 NEIGHBOURS = 10
 
 # Induced pairs, and the neighbours of candidates, are sought among so many of the most frequent words.

@@ -105,6 +105,7 @@ def run(
     named = (files["source"], files["target"]) if vectors == "given" else None
     facts["coverage"] = cover(context, words, raw, named, max_missing)
     sides = [unit_rows(side) for side in raw]
+    del raw
     if centre:
         sides = [centre_rows(side) for side in sides]
     seeds, facts["dictionary"] = find_seeds(context, words, sides, files["dictionary"], dictionary)

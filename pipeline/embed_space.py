@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from align.corpus import Corpus
 from align.dictionary import bitext_pairs, identical_pairs, read_dictionary
 from align.errors import InputError
 from align.mapping import Check, Map, apply, check, fit, has_vector, refine
@@ -56,7 +55,9 @@ def find_seeds(
     else:
         found = {}
         if method in ("auto", "bitext"):
-            found["bitext"] = bitext_pairs(_sample(words.corpus, context.seed), words.sizes)
+            cells = words.text.shapes().astype(np.int64).prod(axis=1)
+            drawn = words.text.sample(cells, CELLS, [context.seed, 4])
+            found["bitext"] = bitext_pairs(words.text.take(drawn), words.sizes)
         if method in ("auto", "identical"):
             found["identical"] = identical_pairs(*words.vocabularies)
     known = [has_vector(side) for side in sides]
@@ -142,12 +143,3 @@ def _line(space: Space, method: str, pairs: int, checked: Check) -> str:
         f"mean cosine {checked.cosine:.3f}, random {checked.random:.3f}, precision at 1 "
         f"{checked.precision:.3f} (CSLS {checked.precision_csls:.3f}) among {checked.candidates}"
     )
-
-
-def _sample(corpus: Corpus, seed: int) -> Corpus:
-    """Return random pairs with at most `CELLS` cells (word of one side, word of the other) in all."""
-    cells = corpus.source.lengths() * corpus.target.lengths()
-    if cells.sum() <= CELLS:
-        return corpus
-    order = np.random.default_rng([seed, 4]).permutation(len(corpus))
-    return corpus.take(np.sort(order[np.cumsum(cells[order]) <= CELLS]))

@@ -15,6 +15,7 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.fasttext_model import is_model, read_model
 from align.mapping import has_vector
+from align.sampler import shapes_of
 from align.vectors import Vectors, coverage, read_vec
 from align.vocabulary import Vocabulary
 from pipeline.stage import StageContext
@@ -35,11 +36,49 @@ ON_MUCH = {"window": 5, "rate": 0.2, "sampling": 1e-4, "min_count": 2, "buckets"
 
 
 @dataclass(frozen=True)
+class Text:
+    """The pairs that statistics may be made of, left on the disk but for those that are taken.
+
+    Attributes
+    ----------
+    parts : tuple of Corpus
+        The corpus and, where it joins, the gold text.
+    rows : tuple of ndarray of int
+        Which of their pairs may be used, ascending; the pairs are numbered through all parts.
+    """
+
+    parts: tuple[Corpus, ...]
+    rows: tuple[np.ndarray, ...]
+
+    def shapes(self) -> np.ndarray:
+        """Return the numbers of words of each pair, int32, shape (N, 2)."""
+        return np.concatenate(
+            [shapes_of(part)[rows] for part, rows in zip(self.parts, self.rows, strict=True)]
+        )
+
+    def take(self, chosen: np.ndarray) -> Corpus:
+        """Return the pairs of the given numbers, ascending, as a copy."""
+        taken, start = [], 0
+        for part, rows in zip(self.parts, self.rows, strict=True):
+            own = chosen[(chosen >= start) & (chosen < start + len(rows))] - start
+            taken.append(part.take(rows[own]))
+            start += len(rows)
+        return Corpus.join(taken) if taken[1:] else taken[0]
+
+    def sample(self, sizes: np.ndarray, most: int, seed: list[int]) -> np.ndarray:
+        """Return the numbers of random pairs whose sizes add up to `most`, all where they do not reach it."""
+        if sizes.sum() <= most:
+            return np.arange(len(sizes))
+        order = np.random.default_rng(seed).permutation(len(sizes))
+        return np.sort(order[np.cumsum(sizes[order]) <= most])
+
+
+@dataclass(frozen=True)
 class Words:
     """The two vocabularies, the bitext they were counted in, and its languages' codes."""
 
     vocabularies: tuple[Vocabulary, Vocabulary]
-    corpus: Corpus
+    text: Text
     languages: tuple[str, str]
 
     @property
@@ -52,13 +91,13 @@ def read_words(context: StageContext) -> Words:
     """Read what the preprocess stage left: of the corpus, the pairs that statistics may be made of."""
     folder = context.inputs["preprocess"]
     source, target = (Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES)
-    corpus = Corpus.load(folder / "corpus")
-    used = load_array(folder / "in_statistics.npy")
-    if not used.all():
-        corpus = corpus.take(np.flatnonzero(used))
+    parts = [Corpus.load(folder / "corpus")]
+    rows = [np.flatnonzero(load_array(folder / "in_statistics.npy"))]
     if context.option("gold.in_corpus") and (folder / "gold").is_dir():
-        corpus = Corpus.join([corpus, Corpus.load(folder / "gold")])
-    return Words((source, target), corpus, (context.option("corpus.source"), context.option("corpus.target")))
+        parts.append(Corpus.load(folder / "gold"))
+        rows.append(np.arange(len(parts[1])))
+    text = Text(tuple(parts), tuple(rows))
+    return Words((source, target), text, (context.option("corpus.source"), context.option("corpus.target")))
 
 
 def read_given(
@@ -93,9 +132,12 @@ def train_on_corpus(
 
     The options are those of the stage.
     """
-    whole = len(words.corpus.source.ids) + len(words.corpus.target.ids)
-    effort = effort or min(max(USUAL_EFFORT, whole), MOST_EFFORT)
-    corpus = _sample(words.corpus, effort, context.seed)
+    sizes = words.text.shapes().sum(axis=1, dtype=np.int64)
+    effort = effort or min(max(USUAL_EFFORT, int(sizes.sum())), MOST_EFFORT)
+    chosen = words.text.sample(sizes, effort, [context.seed, 1])
+    if not len(chosen):  # the first pair alone is longer
+        chosen = np.random.default_rng([context.seed, 1]).permutation(len(sizes))[:1]
+    corpus = words.text.take(chosen)
     names = [vocabulary.words for vocabulary in words.vocabularies]
     text = context.scratch / "merged.txt"
     tokens = embedding.write_merged(text, corpus, names, seed=context.seed)
@@ -158,16 +200,6 @@ def _read(context: StageContext, path: Path, vocabulary: Vocabulary) -> Vectors:
         f"kept {int(vectors.found.sum())} ({megabytes} MB); rows passed over: {told}"
     )
     return vectors
-
-
-def _sample(corpus: Corpus, effort: int, seed: int) -> Corpus:
-    """Return so many random pairs that one epoch stays within `effort` words."""
-    sizes = corpus.source.lengths() + corpus.target.lengths()
-    if sizes.sum() <= effort:
-        return corpus
-    order = np.random.default_rng([seed, 1]).permutation(len(corpus))
-    kept = order[np.cumsum(sizes[order]) <= effort]
-    return corpus.take(np.sort(kept if len(kept) else order[:1]))
 
 
 def _percent(share: float | None) -> str:

@@ -88,12 +88,12 @@ def run(
     known_cells = old.lexicon.cells if old else 0
     sample = Sample(context, pairs, sizes, known_cells, chains=chains != 0, markov=markov != 0)
 
-    def learn(together: Cooccurrence) -> tuple[Lexicon, list[tuple[float, float]]]:
-        likelihoods: list[tuple[float, float]] = []
+    def learn(together: Cooccurrence) -> tuple[Lexicon, list[list[float]]]:
+        likelihoods: list[list[float]] = []
         rounds = iter(context.progress(range(iterations), total=iterations, unit="rounds"))
 
         def on_iteration(_: int, forward: float, reverse: float) -> None:
-            likelihoods.append((round(forward, 1), round(reverse, 1)))
+            likelihoods.append([round(forward, 1), round(reverse, 1)])
             next(rounds, None)
 
         lexicon = estimate(
@@ -125,7 +125,7 @@ def run(
 def _tables(
     context: StageContext,
     sample: Sample,
-    learn: Callable[[Cooccurrence], tuple[Lexicon, list[tuple[float, float]]]],
+    learn: Callable[[Cooccurrence], tuple[Lexicon, list[list[float]]]],
 ) -> np.ndarray:
     """Make the tables in the stage's folder, if a killed run has not; return which pairs they are of."""
     again = read_state(context)
