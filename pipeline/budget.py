@@ -51,3 +51,29 @@ def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) ->
 def most_workers(takes: Callable[[int], int], memory: int, jobs: int) -> int:
     """Return how many workers have room, 1 to ``jobs``, where ``takes(workers)`` is what so many take."""
     return max((workers for workers in range(1, jobs + 1) if takes(workers) <= memory), default=1)
+
+
+def lexicon_memory(pairs: int) -> int:
+    """Return about what the stage ``lexicon`` takes, by the number of pairs alone (of 25 words a side)."""
+    cells = int(15.8e6 * (pairs / 200_000) ** 0.68)
+    return BASE + 420 * pairs + 16 * cells
+
+
+def processes_memory(workers: int) -> int:
+    """Return what so many worker processes take beside the main one, which works by itself if it is alone."""
+    return BASE + 200 * MB * workers if workers > 1 else LEAST
+
+
+def preprocess_memory(pairs: int, workers: int) -> int:
+    """Return about what the stage ``preprocess`` takes, whose blocks of lines are small."""
+    return processes_memory(workers)
+
+
+def embed_memory(pairs: int) -> int:
+    """Return about what the stage ``embed`` takes: vectors, and the word pairs of a sample of the text."""
+    return BASE + int(min(1.0, pairs / 60_000) * 200 * MB)
+
+
+def align_memory(pairs: int, workers: int) -> int:
+    """Return about what the stage ``align`` takes: the model's tables, and a block for each worker."""
+    return BASE + 100 * MB + lexicon_memory(pairs) // 6 + 80 * MB * workers

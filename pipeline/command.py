@@ -12,10 +12,12 @@ from pathlib import Path
 from align.errors import InputError, LiaisonError
 from pipeline import config as configs
 from pipeline import runner
+from pipeline.budget import BASE, LEAST, most_workers, processes_memory
 from pipeline.config import Config
-from pipeline.engine import ENGINES, Engine, open_engine
+from pipeline.engine import ENGINES, Dask, Engine, open_engine
 from pipeline.listing import batch_table, plan_lines, stage_lines
-from pipeline.usage import default_memory, parse_size
+from pipeline.progress import Reporter
+from pipeline.usage import default_memory, parse_size, show_size
 
 DESCRIPTION = """Word alignment from raw bitext to links: download, preprocess, embed, lexicon, label,
 featurize, train, align, evaluate, inspect. A stage runs what it needs first and skips what is done.
@@ -88,6 +90,7 @@ def _run(options: argparse.Namespace) -> int:
     # The stages' libraries take a second to load: a wrong option is told before.
     settings = _settings(options)
     from pipeline.graph import DEFAULT_CONFIG, STAGES
+    from pipeline.planning import memory_lines
 
     if options.list:
         print(
@@ -111,6 +114,9 @@ def _run(options: argparse.Namespace) -> int:
             every = names if options.dry_run else list(STAGES)
             steps = runner.plan(config, every, STAGES, settings, forced=forced, remember=False)
             print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
+            if options.dry_run:
+                for line in memory_lines(config, steps, settings, engine=options.engine):
+                    print(f"  {line}")
         return 0
     with open_engine(options.engine, jobs=settings.jobs, scheduler=options.scheduler) as engine:
         if len(paths) == 1:
@@ -131,8 +137,12 @@ def _corpus(
     config: Config, names: list[str], forced: frozenset[str], settings: runner.Settings, engine: Engine
 ) -> runner.Outcome:
     from pipeline.graph import STAGES
+    from pipeline.planning import memory_lines
 
     steps = runner.plan(config, names, STAGES, settings, forced=forced)
+    reporter = Reporter(config.name, quiet=settings.quiet)
+    for line in memory_lines(config, steps, settings, engine="dask" if isinstance(engine, Dask) else "local"):
+        reporter.say(line)
     return runner.run(steps, config, settings, engine)
 
 
@@ -176,7 +186,12 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
         raise InputError(f"--jobs {jobs}: less than one process; give 1 or more")
     if not 0 <= options.seed < 2**63:
         raise InputError(f"--seed {options.seed}: below zero or over 63 bits; give 0 or more")
-    memory = parse_size(options.memory) if options.memory is not None else default_memory()
+    memory = parse_size(options.memory) if options.memory is not None else max(default_memory(), LEAST)
+    if memory < LEAST:
+        raise InputError(
+            f"--memory {options.memory}: libraries and compiled code alone take {show_size(BASE)}; "
+            f"give {LEAST >> 20}M or more"
+        )
     for name, folder in (("--workdir", options.workdir), ("--tmp-dir", options.tmp_dir)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InputError(f"{name} {folder}: a file, not a folder; give another path")
@@ -185,7 +200,8 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
     return runner.Settings(
         workdir=options.workdir.absolute(),
         tmp_dir=options.tmp_dir.absolute() if options.tmp_dir is not None else None,
-        jobs=jobs,
+        jobs=jobs if options.engine == "dask" else most_workers(processes_memory, memory, jobs),
+        wanted_jobs=jobs,
         memory=memory,
         seed=options.seed,
         quiet=options.quiet,

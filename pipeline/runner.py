@@ -44,6 +44,8 @@ class Settings:
         Where temporary files go; None: the system's place.
     jobs, memory, seed : int
         As in :class:`~pipeline.stage.StageContext`.
+    wanted_jobs : int
+        The jobs asked for, of which `jobs` have room in `memory`.
     quiet : bool
         Only results, warnings and errors are said.
     """
@@ -54,6 +56,7 @@ class Settings:
     memory: int
     seed: int
     quiet: bool = False
+    wanted_jobs: int = 0
 
 
 @dataclass(frozen=True)

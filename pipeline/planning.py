@@ -1,0 +1,149 @@
+"""What a run is going to take, told before its stages start: pairs, workers, and memory of each stage.
+
+The figures are estimates from the size of the text; the stage ``lexicon`` tells exact ones when it knows
+its text, and keeps to ``--memory`` by them (:mod:`pipeline.lexicon_sample`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from align.errors import LiaisonError
+from align.streams import open_text
+from pipeline import budget, download
+from pipeline import manifest as manifests
+from pipeline.config import Config
+from pipeline.places import is_url
+from pipeline.runner import Settings, Step
+from pipeline.usage import show_size
+
+# Bytes at the beginning of a text that tell how long its lines are.
+_LOOKED_AT = 1 << 20
+
+# How much smaller packed text is, roughly.
+_PACKED = 0.36
+
+
+@dataclass(frozen=True)
+class Outlook:
+    """What is known of a run's text beforehand.
+
+    Attributes
+    ----------
+    pairs : int or None
+        Sentence pairs, None where nobody knows.
+    known : str
+        How that is known.
+    """
+
+    pairs: int | None
+    known: str
+
+
+def memory_lines(config: Config, steps: Sequence[Step], settings: Settings, *, engine: str) -> list[str]:
+    """Return the plan of a run: a line of all, and a line for each stage that is to be made.
+
+    Parameters
+    ----------
+    config : Config
+    steps : sequence of Step
+        Its stages; without one that is to be made there is no plan.
+    settings : Settings
+    engine : str
+        Where blocks of work run.
+    """
+    to_run = [step.stage.name for step in steps if step.run]
+    if not to_run:
+        return []
+    outlook = _look(config, steps)
+    jobs = f"{settings.jobs} job{'s' if settings.jobs > 1 else ''}"
+    if settings.jobs < settings.wanted_jobs:
+        jobs += f" (not {settings.wanted_jobs}: no room for more processes)"
+    lines = [
+        f"plan: {outlook.known}; memory {show_size(settings.memory)}, {jobs}, engine {engine}; "
+        f"{len(to_run)} of {len(steps)} stages to run"
+    ]
+    for name in to_run:
+        takes = _TAKES.get(name)
+        if takes is None:
+            told = _about(budget.BASE)
+        elif outlook.pairs is None:
+            told = "memory told when the text is known"
+        else:
+            told = takes(config, outlook.pairs, settings)
+        lines.append(f"plan: {name:<10} {told}")
+    return lines
+
+
+def _look(config: Config, steps: Sequence[Step]) -> Outlook:
+    """Find out how many pairs there are, from the last stage that is done, else from the files."""
+    done = {step.stage.name: step for step in steps if not step.run}
+    if "preprocess" in done:
+        notes = (manifests.read(done["preprocess"].folder) or {}).get("notes", {})
+        return Outlook(notes.get("pairs"), f"{notes.get('pairs')} pairs")
+    if "download" in done:
+        corpus = download.load(done["download"].folder)["corpus"]
+        paths = [] if corpus["kind"] == "tmx" else corpus["paths"]
+    else:
+        corpus = config.values["corpus"]
+        places = corpus["files"] or [corpus[key] for key in ("tsv", "joint") if corpus[key]]
+        paths = [place for place in places if not is_url(place)]
+    limit = config.option("corpus.limit")
+    lines = _estimated_lines(Path(paths[0])) if paths else None
+    if lines is None:
+        return Outlook(limit, f"at most {limit} pairs" if limit else "pairs not known before the download")
+    pairs = min(lines, limit or lines)
+    return Outlook(pairs, f"about {pairs} pairs by the size of the text")
+
+
+def _estimated_lines(path: Path) -> int | None:
+    """Return about how many lines a text has, None where it cannot be read."""
+    try:
+        with open_text(path) as text:
+            begin = text.read(_LOOKED_AT)
+        size = path.stat().st_size
+    except (OSError, LiaisonError):
+        return None
+    lines = begin.count(b"\n")
+    if len(begin) < _LOOKED_AT:
+        return lines
+    with open(path, "rb") as raw:
+        plain = raw.read(64) == begin[:64]
+    return int(lines / len(begin) * size / (1.0 if plain else _PACKED))
+
+
+def _lexicon(config: Config, pairs: int, settings: Settings) -> str:
+    wanted = min(pairs, config.option("lexicon.pairs") or pairs)
+    needed, count = budget.lexicon_memory(wanted), wanted
+    if needed <= settings.memory:
+        which = f"a sample of {wanted} pairs" if wanted < pairs else "all pairs"
+        return f"{_about(needed)}: {which}"
+    while count > 1 and budget.lexicon_memory(count) > settings.memory:
+        count = int(0.95 * count)
+    return f"{_about(settings.memory)}: a sample of some {float(f'{count:.1g}'):.0f} pairs"
+
+
+def _preprocess(config: Config, pairs: int, settings: Settings) -> str:
+    return _workers(budget.preprocess_memory, pairs, settings)
+
+
+def _embed(config: Config, pairs: int, settings: Settings) -> str:
+    return _about(budget.embed_memory(pairs))
+
+
+def _align(config: Config, pairs: int, settings: Settings) -> str:
+    return _workers(budget.align_memory, pairs, settings)
+
+
+def _workers(takes: Callable[[int, int], int], pairs: int, settings: Settings) -> str:
+    workers = budget.most_workers(lambda jobs: takes(pairs, jobs), settings.memory, settings.jobs)
+    return f"{_about(takes(pairs, workers))}: {workers} at a time"
+
+
+def _about(size: int) -> str:
+    return f"about {size / 2**30:.2g} GB"
+
+
+_TAKES = {"preprocess": _preprocess, "embed": _embed, "lexicon": _lexicon, "align": _align}
