@@ -164,7 +164,8 @@ def test_workers_may_come_late(cluster, monkeypatch):
 
 
 def test_an_item_that_kills_workers(cluster):
-    cluster.add()
+    for _ in range(4):
+        cluster.add("--no-nanny")
     with (
         engine.open_engine("dask", jobs=1, scheduler=cluster.address) as workers,
         pytest.raises(WorkError, match=r"several workers .* died one after the other of the same block"),
