@@ -131,6 +131,40 @@ def open_array(path: Path) -> np.ndarray:
     return _opened(path, "r+", REMEDY)
 
 
+def write_rows(path: Path, start: int, values: np.ndarray) -> None:
+    """Write rows into a file of :func:`create_array`, from row ``start`` on, and no other byte of it.
+
+    Several processes may do so at the same time, on several machines too: of a mapped file whole pages
+    would be written, with what another machine wrote beside these rows.
+
+    Parameters
+    ----------
+    path : Path
+        The file.
+    start : int
+        The first row, >= 0.
+    values : ndarray
+        Rows of the file's type and shape, not beyond its end.
+
+    Raises
+    ------
+    InputError
+        As for :func:`load_array`, and if the rows do not fit.
+    OSError
+        If they cannot be written.
+    """
+    with _telling(path, REMEDY), open(path, "rb") as file:
+        dtype, shape, order = _header(file)
+        begin, size = file.tell(), _check_size(file, dtype, shape)
+        if (dtype, shape[1:], order) != (values.dtype, values.shape[1:], "C") or not (
+            0 <= start <= start + len(values) <= shape[0]
+        ):
+            raise ValueError(f"rows {start} to {start + len(values)} do not fit {dtype} {shape}")
+    with _naming(path), open(path, "r+b") as out:
+        out.seek(begin + start * (size // shape[0] if shape[0] else 0))
+        out.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
+
+
 def load_array(path: Path, *, mapped: bool = False, remedy: str = REMEDY) -> np.ndarray:
     """Return the array of a file.
 

@@ -131,6 +131,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     ]
     with _journal(context.folder, tasks) as journal:
         done = _align(context, tasks, journal)
+        _aligner.cache_clear()  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE)
         for side in SIDES:
             _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")

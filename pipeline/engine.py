@@ -192,10 +192,12 @@ def _plain_errors() -> Iterator[None]:
         ) from None
     except (CancelledError, CommClosedError, ConnectionError):
         raise WorkError(_NO_SCHEDULER) from None
-    except ImportError as error:
+    except (ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "deserialization" not in str(error):
+            raise
         raise WorkError(
-            f"a worker of the Dask cluster cannot import what is needed ({error}); install the same version "
-            "of liaison on every worker"
+            "the Dask scheduler or a worker cannot import liaison, or has another version of Python or Dask; "
+            "install the same versions everywhere, and restart the cluster"
         ) from None
 
 
@@ -271,6 +273,10 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
         raise InputError(
             f"--scheduler {scheduler}: no answer ({error}); start it or mend the address"
         ) from None
+    # What becomes of the scheduler is told in one line. Each of Dask's loggers has a level of its own.
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
     with client:
         yield client
 

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import create_array, load_array, open_array
+from align.arrays import create_array, load_array, write_rows
 from align.corpus import Corpus
 from align.errors import InputError
 from align.features import (
@@ -165,8 +165,8 @@ def fill(task: Task) -> None:
     rows = (part.features, part.extra.source, part.extra.target)
     for name, begin, values in zip(("features", "extra.source", "extra.target"), starts, rows, strict=True):
         if len(values):
-            file = open_array(Path(task.edges) / f"{name}.npy")
-            file[int(begin[task.start]) : int(begin[task.stop])] = values
+            assert len(values) == begin[task.stop] - begin[task.start]
+            write_rows(Path(task.edges) / f"{name}.npy", int(begin[task.start]), values)
 
 
 def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:

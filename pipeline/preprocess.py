@@ -7,6 +7,7 @@ Every line of the input stays in its place: what cannot be used is reported, wit
 from __future__ import annotations
 
 import json
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -24,12 +25,17 @@ from align.vocabulary import Vocabulary
 from pipeline.preprocess_checks import check_encoding, check_usable, warnings
 from pipeline.preprocess_counts import SHIFTS, correlations
 from pipeline.preprocess_gold import Gold
-from pipeline.preprocess_shard import SIDES, Settings, Shard, Summary, process_shard
+from pipeline.preprocess_shard import process_shard
+from pipeline.preprocess_types import SIDES, Settings, Shard, Summary
 from pipeline.preprocess_write import WordCounts, write_corpus
 from pipeline.stage import StageContext
 
 # Lines a worker is given at a time: enough to share the cost of arrays, a few MB.
 SHARD = 8192
+
+# Where their results wait for the last of them. In the stage's own folder: workers on other machines see it,
+# and the next run finds it where this one is killed.
+SHARDS = "shards"
 
 
 def run(
@@ -83,12 +89,14 @@ def run(
         for side, tokenizer in zip(SIDES, (source_tokenizer, target_tokenizer), strict=True)
     ]
     chosen = [settings | {"tokenizer": "spaces"} if tokenized else settings for settings in recorded]
+    shards = context.folder / SHARDS
+    shards.mkdir(exist_ok=True)
     settings = Settings(
         (json.dumps(chosen[0]), json.dumps(chosen[1])),
         max_length,
         max_ratio,
         strip_markup and not tokenized,
-        str(context.scratch),
+        str(shards),
     )
     with open(context.inputs["download"] / "sources.json", encoding="utf-8") as file:
         sources = json.load(file)
@@ -101,7 +109,7 @@ def run(
     vocabularies = [words.rank() for words in corpus.words]
     write_corpus(
         context.folder,
-        context.scratch,
+        shards,
         corpus.summaries,
         corpus.numbers,
         [ids for _, ids in vocabularies],
@@ -112,6 +120,7 @@ def run(
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
     _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
     _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
+    shutil.rmtree(shards)
 
 
 @dataclass

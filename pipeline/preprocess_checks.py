@@ -9,7 +9,7 @@ import numpy as np
 
 from align.errors import InputError
 from pipeline.preprocess_counts import LONG_TOKEN, SHIFTS, correlations
-from pipeline.preprocess_shard import SIDES, Summary
+from pipeline.preprocess_types import SIDES, Summary
 
 # Undecodable lines: more than this share, and more than a few, mean another encoding.
 ENCODING_SHARE, ENCODING_FEW = 0.01, 2

@@ -17,7 +17,7 @@ from align.text.processor import TextProcessor
 from align.vocabulary import Vocabulary
 from pipeline.preprocess_counts import hash_pairs
 from pipeline.preprocess_parts import Parts
-from pipeline.preprocess_shard import SIDES
+from pipeline.preprocess_types import SIDES
 from pipeline.preprocess_write import WordCounts
 
 SAME = "gold_in_corpus.npy"

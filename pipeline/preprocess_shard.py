@@ -1,13 +1,10 @@
-"""One shard of lines through preprocessing, by a worker: text in, compact arrays in a temporary file out.
-
-A *line* is a pair of the input; a *part* is a row of the corpus: a line, or a piece of one that was too long.
-"""
+"""One shard of lines through preprocessing, by a worker: text in, compact arrays in a temporary file out."""
 
 from __future__ import annotations
 
+import io
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -17,102 +14,34 @@ from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
-from pipeline.preprocess_counts import SideCounts, count_side, hash_pairs, length_sums, take
-from pipeline.preprocess_parts import Parts, Reject, Report, make_parts
-
-SIDES = ("source", "target")
+from pipeline.preprocess_counts import count_side, hash_pairs, length_sums, take
+from pipeline.preprocess_keep import keep, kept, stamp
+from pipeline.preprocess_parts import Parts, Report, make_parts
+from pipeline.preprocess_types import SIDES, Settings, Shard, Summary, shard_files
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
 RATIO_FROM = 10
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What every shard is treated by.
-
-    Attributes
-    ----------
-    processors : (str, str)
-        Settings of the text processors of the source and the target, as JSON.
-    max_length : int
-        Analysis tokens that a part may have.
-    max_ratio : float
-        Ratio of lengths over which a part is left out of statistics.
-    strip_markup : bool
-        Whether lines of markup and language tags go.
-    folder : str
-        Where the shards' files go; ``sample.source.txt`` and ``sample.target.txt`` in it train the sentence
-        splitters.
-    """
-
-    processors: tuple[str, str]
-    max_length: int
-    max_ratio: float
-    strip_markup: bool
-    folder: str
-
-
-@dataclass(frozen=True)
-class Shard:
-    """Lines in a row: ``first`` is the 0-based number of the first; lines with a problem have empty texts.
-
-    ``problems`` holds line within the shard, reason and detail.
-    """
-
-    number: int
-    first: int
-    texts: tuple[list[str], list[str]]
-    problems: list[tuple[int, str, str]]
-    settings: Settings
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What the stage learns of a shard; the arrays are in files (see :func:`shard_files`).
-
-    Attributes
-    ----------
-    sides : (SideCounts, SideCounts)
-        Words and counts of source and target.
-    lengths : ndarray of float64
-        See :func:`pipeline.preprocess_counts.length_sums`.
-    hashes : ndarray of uint64
-        One for each part that statistics use; equal parts have equal ones.
-    changes : dict of str to int
-        What cleaning changed.
-    """
-
-    number: int
-    lines: int
-    used_lines: int
-    split_lines: int
-    parts: int
-    sides: tuple[SideCounts, SideCounts]
-    lengths: np.ndarray
-    hashes: np.ndarray
-    rejects: list[Reject]
-    changes: dict[str, int]
-
-    def light(self) -> Summary:
-        """Return it without what is added up elsewhere, so that many can be kept."""
-        sides = (self.sides[0].light(), self.sides[1].light())
-        return replace(self, sides=sides, rejects=[], changes={})
-
-
-def shard_files(folder: Path, number: int) -> dict[str, Path]:
-    """Return the files of a shard: arrays (``npz``) and the surface text of each side."""
-    names = {"arrays": "npz", "source": "source.txt", "target": "target.txt"}
-    return {name: folder / f"shard-{number:06d}.{ending}" for name, ending in names.items()}
-
-
 def process_shard(shard: Shard) -> Summary:
     """Tokenize, check and split the lines of a shard; write its arrays and return the rest.
+
+    What a killed run did of it is taken as it is.
 
     Raises
     ------
     InputError
         If a tokenizer of the user's own gives what is no token.
     """
+    mark = stamp(shard)
+    summary = kept(shard, mark)
+    if summary is None:
+        summary = _process(shard)
+        keep(shard, summary, mark)
+    return summary
+
+
+def _process(shard: Shard) -> Summary:
     settings = shard.settings
     report = Report(shard.first, len(shard.texts[0]))
     for row, reason, detail in shard.problems:
@@ -161,13 +90,14 @@ def _processor(settings: str) -> BatchProcessor:
 
 def _splitters(settings: Settings) -> Iterator[SentenceSplitter]:
     for side, processor in zip(SIDES, settings.processors, strict=True):
-        yield _splitter(json.loads(processor)["language"], str(Path(settings.folder) / f"sample.{side}.txt"))
+        with open(Path(settings.folder) / f"sample.{side}.txt", encoding="utf-8", newline="\n") as sample:
+            yield _splitter(json.loads(processor)["language"], sample.read())
 
 
 @lru_cache(maxsize=4)
 def _splitter(language: str, sample: str) -> SentenceSplitter:
-    with open(sample, encoding="utf-8", newline="\n") as lines:
-        return SentenceSplitter(language, lines)
+    # By its text: a worker of a cluster may meet another corpus's sample by the same path.
+    return SentenceSplitter(language, io.StringIO(sample, newline="\n"))
 
 
 def _strip_markup(texts: Sequence[list[str]], report: Report) -> tuple[list[list[str]], int]:
@@ -241,7 +171,7 @@ def _write(
             f"{side}.span_sizes": surface * alive,
         }
         with open(files[side], "w", encoding="utf-8", newline="\n") as out:
-            kept = alive.tolist()
-            out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, kept, strict=True))
+            stay = alive.tolist()
+            out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, stay, strict=True))
     with open(files["arrays"], "wb") as raw:
         np.savez(raw, **arrays)  # type: ignore[arg-type]

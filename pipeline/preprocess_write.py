@@ -11,7 +11,7 @@ import numpy as np
 
 from align.arrays import create_array, open_array, save_array
 from align.vocabulary import Vocabulary
-from pipeline.preprocess_shard import SIDES, Summary, shard_files
+from pipeline.preprocess_types import SIDES, Summary, shard_files
 
 
 class WordCounts:
@@ -71,7 +71,7 @@ class _Ragged:
 
 def write_corpus(
     folder: Path,
-    scratch: Path,
+    shards: Path,
     summaries: Sequence[Summary],
     numbers: Sequence[Sequence[np.ndarray]],
     ranks: Sequence[np.ndarray],
@@ -80,7 +80,7 @@ def write_corpus(
 
     Parameters
     ----------
-    folder, scratch : Path
+    folder, shards : Path
         Where to write, and where the shards' files are; they are deleted as they are used.
     summaries : sequence of Summary
         The shards in order.
@@ -101,7 +101,7 @@ def write_corpus(
         offsets, span_offsets = _Ragged(), _Ragged()
         with open(folder / f"{side}.txt", "wb") as text:
             for summary, known in zip(summaries, numbers[place], strict=True):
-                files = shard_files(scratch, summary.number)
+                files = shard_files(shards, summary.number)
                 with np.load(files["arrays"], allow_pickle=False) as arrays:
                     ids.add(rank[known][arrays[f"{side}.ids"]] if len(known) else np.zeros(0, np.int32))
                     parents.add(arrays[f"{side}.parents"])

@@ -139,6 +139,54 @@ def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, st
     assert not list(copy.rglob("*.partial"))
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
+    """Kill it after a random number of blocks, twice; each run goes on where the last commit was."""
+    workdir, _, expected = done
+    copy = tmp_path / "work"
+    shutil.copytree(workdir, copy, symlinks=True)
+    for name in ("align", "inspect"):
+        shutil.rmtree(copy / "sample" / name)
+        (copy / "sample" / "latest" / name).unlink()
+    program = (
+        "import sys; from pipeline import journal; journal.EVERY = 0.0\n"
+        "from pipeline.command import main; sys.exit(main(sys.argv[1:]))"
+    )
+    arguments = command(copy, "--jobs", jobs, "--set", "align.block=5")[2:]
+    lines = [""]
+    for _ in range(2):
+        process = subprocess.Popen(
+            [sys.executable, "-c", program, *arguments[2:]],
+            cwd=ROOT,
+            stderr=subprocess.PIPE,
+            encoding="utf-8",
+        )
+        journal = _wait_for_lines(copy, process, len(lines) + random.randint(1, 40))
+        process.send_signal(signal.SIGKILL)
+        told = process.communicate()[1]
+        assert ("going on after line" in told) == (len(lines) > 1)
+        lines = journal.read_text(encoding="ascii").split("\n")
+    ran = run(copy, "--jobs", jobs, "--set", "align.block=5")
+    line = int(re.search(r"align: going on after line (\d+) of 710", ran.stderr)[1])
+    assert len(lines) - 3 <= line / 5 <= len(lines) + 3
+    found = {name: value for name, value in digests(copy).items() if name.startswith("align/")}
+    assert found == {name: value for name, value in expected.items() if name.startswith("align/")}
+    assert not list(copy.rglob("*.partial"))
+
+
+def _wait_for_lines(workdir, process, count):
+    """Wait until the journal of align has so many lines, and return it."""
+    deadline = time.monotonic() + 100
+    while True:
+        assert time.monotonic() < deadline
+        assert process.poll() is None, "the run was over before it was killed"
+        for journal in (workdir / "sample" / "align").glob("*.partial/journal.txt"):
+            if journal.read_bytes().count(b"\n") >= count:
+                return journal
+        time.sleep(0.001)
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from align import arrays
-from align.arrays import create_array, load_array, open_array, save_array
+from align.arrays import create_array, load_array, load_rows, open_array, save_array, write_rows
 from align.errors import InputError
 
 
@@ -41,6 +41,47 @@ def test_what_is_saved_is_loaded(tmp_path, values, mapped):
         np.testing.assert_array_equal(read, values)
     np.save(path, values)
     np.testing.assert_array_equal(load_array(path, mapped=mapped), values)
+
+
+@pytest.mark.parametrize("values", [np.arange(3000), np.arange(90, dtype=np.uint16).reshape(30, 3)])
+def test_rows_are_read_alone(tmp_path, values):
+    path = tmp_path / "a.npy"
+    save_array(path, values)
+    for start, stop in ((0, len(values)), (0, 0), (7, 20), (len(values), len(values)), (29, 30)):
+        rows = load_rows(path, start, stop)
+        assert rows.dtype == values.dtype
+        np.testing.assert_array_equal(rows, values[start:stop])
+    for start, stop in ((-1, 2), (5, 4), (0, len(values) + 1)):
+        with pytest.raises(InputError, match=r"a\.npy: .*\(no rows -?\d+ to \d+ in the shape .*\); fetch it"):
+            load_rows(path, start, stop, remedy="fetch it")
+
+
+@pytest.mark.parametrize("width", [(), (3,)])
+def test_rows_are_written_alone(tmp_path, width):
+    path = tmp_path / "a.npy"
+    create_array(path, np.float32, (10, *width))
+    expected = np.zeros((10, *width), dtype=np.float32)
+    for start, stop in ((2, 5), (9, 10), (0, 0), (10, 10), (4, 6)):
+        expected[start:stop] = 1 + start
+        write_rows(path, start, expected[start:stop])
+        np.testing.assert_array_equal(load_array(path), expected)
+    for start, values in ((-1, expected[:2]), (9, expected[:2]), (0, expected[:2].astype(np.float64))):
+        with pytest.raises(InputError, match=r"a\.npy: .*rows -?\d+ to \d+ do not fit float32"):
+            write_rows(path, start, values)
+    np.testing.assert_array_equal(load_array(path), expected)
+
+
+def test_rows_of_a_bad_file_are_refused(tmp_path):
+    path = tmp_path / "a.npy"
+    with pytest.raises(InputError, match=r"a\.npy: missing; make it again"):
+        load_rows(path, 0, 1)
+    np.save(path, np.asfortranarray(np.ones((3, 4))))
+    with pytest.raises(InputError, match="no rows 0 to 1"):
+        load_rows(path, 0, 1)
+    save_array(path, np.arange(1000))
+    path.write_bytes(path.read_bytes()[:-1])
+    with pytest.raises(InputError, match="cut off"):
+        load_rows(path, 0, 1)
 
 
 def test_a_large_file_stays_on_the_disk(tmp_path):

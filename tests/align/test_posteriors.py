@@ -54,6 +54,31 @@ class TestPosteriors:
         assert equal(load_if_there(tmp_path / "x"), posteriors)
         assert load_if_there(tmp_path / "y") is None
 
+    def test_blocks_are_read_alone(self, tmp_path):
+        posteriors = made()[2].placed(np.array([0, 1, 3, 4]), 6)
+        posteriors.save(tmp_path)
+        for start, stop in ((0, 6), (0, 0), (2, 2), (1, 4), (4, 6), (5, 6)):
+            assert equal(Posteriors.load_block(tmp_path, start, stop), posteriors.block(start, stop))
+        with pytest.raises(InputError, match=r"offsets\.npy: .*no rows 5 to 8"):
+            Posteriors.load_block(tmp_path, 5, 7)
+
+    @pytest.mark.parametrize(
+        ("name", "change", "message"),
+        [
+            ("offsets", lambda values: values[::-1], "not ascending; make the tables again"),
+            ("offsets", lambda values: values + 1, "no rows"),
+            ("edges", lambda values: values.astype(np.int64), "int64 .*, not int32"),
+            ("forward", lambda values: values[:-1], "no rows"),
+            ("sampled", lambda values: values.astype(np.uint8), "uint8 .*, not bool"),
+        ],
+    )
+    def test_damaged_blocks_are_named(self, tmp_path, name, change, message):
+        posteriors = made()[2]
+        posteriors.save(tmp_path)
+        np.save(tmp_path / f"{name}.npy", change(getattr(posteriors, name)))
+        with pytest.raises(InputError, match=message):
+            Posteriors.load_block(tmp_path, 0, 4)
+
     def test_damaged_ones_are_named(self, tmp_path):
         posteriors = made()[2]
         posteriors.save(tmp_path)

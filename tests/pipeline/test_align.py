@@ -4,6 +4,7 @@ import importlib.util
 import json
 import os
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -14,11 +15,11 @@ from align import sampler
 from align.aligner import Aligner
 from align.blocklinks import BlockLinks
 from align.corpus import Corpus, Sentences
-from align.errors import InputError
+from align.errors import InputError, WorkError
 from align.features import edge_offsets
 from align.posteriors import Posteriors
 from pipeline import align as stage
-from pipeline import align_table
+from pipeline import align_table, journal
 from pipeline.graph import STAGES
 
 
@@ -215,6 +216,135 @@ class TestSharing:
             assert (firsts[0], lasts[-1], stops[-1]) == (0, COUNT, len(LINES))
             for start, stop, first, last in pieces:
                 assert set(LINES[start:stop]) <= set(range(first, last))
+
+
+class TestGoingOn:
+    """A run that stopped after some blocks: the next one does the others, to the same bytes."""
+
+    @pytest.fixture(autouse=True)
+    def _commit_always(self, monkeypatch):
+        monkeypatch.setattr(journal, "EVERY", 0.0)
+
+    def stop_after(self, monkeypatch, blocks):
+        """Let the stage fail after some blocks; return where blocks began, filled as they do."""
+        begun = []
+        align_lines = stage.align_lines
+
+        def failing(task):
+            if len(begun) == blocks:
+                raise KeyboardInterrupt
+            begun.append(task.first)
+            return align_lines(task)
+
+        monkeypatch.setattr(stage, "align_lines", failing)
+        return begun
+
+    @pytest.mark.parametrize("jobs", [1, 2])
+    @pytest.mark.parametrize("blocks", [0, 1, 4, 6])
+    def test_only_the_rest_is_done(self, inputs, tmp_path, monkeypatch, capsys, blocks, jobs):
+        context = run(inputs, tmp_path / "whole", block=1)
+        expected = files(tmp_path / "whole"), context.notes
+        with monkeypatch.context() as patched:
+            begun = self.stop_after(patched, blocks)
+            with pytest.raises(KeyboardInterrupt):
+                run(inputs, tmp_path / "out", block=1)
+        with monkeypatch.context() as patched:
+            rest = self.stop_after(patched, None)
+            capsys.readouterr()
+            context = run(inputs, tmp_path / "out", block=1, jobs=jobs)
+        assert (files(tmp_path / "out"), context.notes) == expected
+        pieces = [first for _, _, first, _ in stage._pieces(inputs["preprocess"], 1)]
+        assert begun == pieces[:blocks]
+        assert sorted(rest) == pieces[blocks:]
+        told = f"align: going on after line {pieces[blocks]} of {COUNT}" in capsys.readouterr().err
+        assert told == (blocks > 0)
+
+    def test_stopped_while_the_table_is_made(self, inputs, tmp_path, monkeypatch):
+        run(inputs, tmp_path / "whole", block=1)
+        with monkeypatch.context() as patched:
+            patched.setattr(stage, "_share", lambda *_: 1 / 0)
+            with pytest.raises(ZeroDivisionError):
+                run(inputs, tmp_path / "out", block=1)
+        with monkeypatch.context() as patched:
+            self.stop_after(patched, 0)  # no block is done again
+            run(inputs, tmp_path / "out", block=1)
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+    @pytest.mark.parametrize("name", ["links.txt", "scores.txt", "links.rows", "journal.txt"])
+    def test_damage_begins_anew(self, inputs, tmp_path, monkeypatch, name):
+        run(inputs, tmp_path / "whole", block=1)
+        with monkeypatch.context() as patched:
+            self.stop_after(patched, 4)
+            with pytest.raises(KeyboardInterrupt):
+                run(inputs, tmp_path / "out", block=1)
+        path = tmp_path / "out" / name
+        data = path.read_bytes()
+        path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+        with monkeypatch.context() as patched:
+            begun = self.stop_after(patched, None)
+            run(inputs, tmp_path / "out", block=1)
+        assert begun[0] == 0
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+    def test_what_another_model_began_is_not_gone_on_with(self, inputs, tmp_path, monkeypatch):
+        self.stop_after(monkeypatch, 4)
+        with pytest.raises(KeyboardInterrupt):
+            run(inputs, tmp_path / "out", block=1)
+        monkeypatch.undo()
+        model = toy.toy_model()
+        replace(model, weights=model.weights * 0.5).save(inputs["train"])
+        run(inputs, tmp_path / "out", block=1)
+        run(inputs, tmp_path / "whole", block=1)
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
+
+
+class TestWorkers:
+    def test_a_model_changed_under_its_path_is_loaded_again(self, inputs, tmp_path):
+        run(inputs, tmp_path / "one")
+        model = toy.toy_model()
+        replace(model, weights=0 * model.weights).save(inputs["train"])
+        assert run(inputs, tmp_path / "other").notes["links"] == 0
+
+    def test_a_worker_that_sees_another_model_says_so(self, inputs):
+        task = stage.Task(
+            *(str(inputs[name]) for name in ("preprocess", "train")), "0" * 16, "", 0, 1, 0, 2, 0, False
+        )
+        with pytest.raises(
+            WorkError, match="a worker sees another model there than the run does; give a --workdir"
+        ):
+            stage.align_lines(task)
+
+    def test_threads_and_processes_by_jobs_and_memory(self, inputs, tmp_path, monkeypatch, capsys):
+        monkeypatch.setattr(stage, "resident_memory", lambda: 500 << 20)
+        found = []
+        for jobs, memory in (
+            (1, 2**30),
+            (2, 2**30),
+            (4, 2**30),
+            (6, 2**30),
+            (6, 2**34),
+            (4, 700 << 20),
+            (4, 1),
+        ):
+            with stages.context_of(STAGES["align"], tmp_path / "out", inputs) as context:
+                context.jobs, context.memory = jobs, memory
+                tasks = [stage.Task("", str(inputs["train"]), "", "", 0, 0, 0, 0, 0, False)]
+                found.append(stage._threads(context, tasks))
+        assert found == [1, 2, 4, 6, 0, 2, 1]
+        told = [line for line in capsys.readouterr().err.split("\n") if "jobs" in line]
+        assert told[0].endswith("align: 2 of 4 jobs: more do not go into --memory 700.0 MB")
+        assert len(told) == 2
+
+    def test_long_pairs_make_small_blocks(self, inputs, monkeypatch):
+        monkeypatch.setattr(stage, "_EDGES_A_BLOCK", 40)
+        stops = [stop for _, stop, _, _ in stage._pieces(inputs["preprocess"], 100)]
+        shapes = sampler.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
+        edges = [shapes[a:b].prod(axis=1) for a, b in pairwise([0, *stops])]
+        assert stops[-1] == len(LINES)
+        assert len(stops) > 2
+        for block in edges:
+            # the parts of a line stay together, whatever they have
+            assert block.sum() <= 40 or block[:-3].sum() <= 40
 
 
 class TestOddCorpora:

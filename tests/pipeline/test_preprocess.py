@@ -74,11 +74,23 @@ def as_bytes(lines):
 def run(tmp_path):
     """Return a function that writes two texts, runs the stage on them and reads what it left."""
 
-    def call(source, target, /, *, gold=None, in_corpus=True, jobs=1, kind="files", options=None, **corpus):
-        number = len(list(tmp_path.glob("out*")))
+    def call(
+        source,
+        target,
+        /,
+        *,
+        gold=None,
+        in_corpus=True,
+        jobs=1,
+        kind="files",
+        options=None,
+        again=False,
+        **corpus,
+    ):
+        number = len(list(tmp_path.glob("out*"))) - again
         folders = {name: tmp_path / f"{name}{number}" for name in ("out", "scratch", "download")}
         for folder in folders.values():
-            folder.mkdir()
+            folder.mkdir(exist_ok=again)
         paths = []
         for name, lines in zip(("text.source", "text.target"), (source, target), strict=True):
             if lines is not None:
@@ -109,7 +121,8 @@ def run(tmp_path):
                 config=Config(Path("test.toml"), values, frozenset()),
             )
             preprocess.run(context, **(options or {}))
-        assert not [path for path in folders["scratch"].iterdir() if path.name.startswith("shard")]
+        assert not list(folders["scratch"].iterdir())
+        assert not (folders["out"] / "shards").exists()
         return Result(folders["out"], said)
 
     return call
@@ -473,6 +486,31 @@ def test_any_number_of_jobs_gives_the_same_bytes(run, monkeypatch):
     two = run(source, target, options=options, gold=GOLD, jobs=2)
     assert one.summary["split_pairs"] > 0
     assert files_of(one.folder) == files_of(two.folder)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_run_that_stopped_is_gone_on_with(run, monkeypatch, jobs):
+    source, target = mixed(90)
+    monkeypatch.setattr(preprocess, "SHARD", 16)
+    options = {"max_length": 25, "profile": "expand"}
+    whole = run(source, target, options=options, gold=GOLD)
+    done = []
+
+    def stopping(shard, process=preprocess_shard._process):
+        if len(done) == limit:
+            raise KeyboardInterrupt
+        done.append(shard.number)
+        return process(shard)
+
+    monkeypatch.setattr(preprocess_shard, "_process", stopping)
+    limit = 4
+    with pytest.raises(KeyboardInterrupt):
+        run(source, target, options=options, gold=GOLD)
+    limit = None
+    again = run(source, target, options=options, gold=GOLD, jobs=jobs, again=True)
+    assert files_of(again.folder) == files_of(whole.folder)
+    if jobs == 1:
+        assert done == [0, 1, 2, 3, 4, 5]
 
 
 def test_the_size_of_shards_does_not_matter(run, monkeypatch):

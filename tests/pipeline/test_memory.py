@@ -1,0 +1,52 @@
+"""What a stage left is given back."""
+
+import gc
+import sys
+import weakref
+from functools import lru_cache
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+from pipeline.memory import give_back
+from pipeline.usage import resident_memory
+
+
+class Kept:
+    """Something that refers to itself."""
+
+    def __init__(self):
+        self.own = self
+
+
+@pytest.fixture
+def module(monkeypatch):
+    found = ModuleType("pipeline.test_stage")
+    found.kept = lru_cache(maxsize=1)(lambda name: Kept())
+    monkeypatch.setitem(sys.modules, found.__name__, found)
+    return found
+
+
+def test_caches_of_the_stage_are_forgotten(module):
+    gc.disable()
+    try:
+        reference = weakref.ref(module.kept("x"))
+        give_back(module.__name__)
+        assert reference() is None
+    finally:
+        gc.enable()
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc is known to keep so much")
+def test_freed_memory_goes_back_to_the_system(module):
+    """Small pieces freed below one still in use stay with the process otherwise."""
+    before = resident_memory()
+    pieces = [np.ones(1000) for _ in range(20_000)]
+    last = np.ones(1000)
+    full = resident_memory() - before
+    del pieces
+    give_back(module.__name__)
+    assert full > 140e6
+    assert resident_memory() - before < 30e6
+    assert last.sum() == 1000
