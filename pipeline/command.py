@@ -16,6 +16,7 @@ from pipeline.budget import BASE, LEAST, most_workers, processes_memory
 from pipeline.config import Config
 from pipeline.engine import ENGINES, Dask, Engine, open_engine
 from pipeline.listing import batch_table, plan_lines, stage_lines
+from pipeline.memory import share_heap
 from pipeline.progress import Reporter
 from pipeline.usage import default_memory, parse_size, show_size
 
@@ -36,6 +37,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     options = _parser().parse_args(arguments)
+    share_heap()
     try:
         return _run(options)
     except Exception as error:

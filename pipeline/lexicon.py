@@ -23,6 +23,7 @@ from align.posteriors import Links
 from align.sampler import Known
 from align.shipped import find_model
 from align.vocabulary import Vocabulary
+from pipeline import memory
 from pipeline.config import Config
 from pipeline.lexicon_sample import Sample, read_state, write_state
 from pipeline.markov import MOST_ROUNDS, learn_links
@@ -110,6 +111,7 @@ def run(
         return lexicon, likelihoods
 
     used = _tables(context, sample, learn)
+    memory.trim()
     lexicon = Lexicon.load(context.folder, mapped=True)
     context.say(f"{lexicon.cells} word pairs kept")
     if chains or markov:
