@@ -23,7 +23,7 @@ BASE = 260 * MB
 LEAST = 400 * MB
 
 # Finding the candidates of a block of pairs, and a chain's own block.
-_BLOCK = 70 * MB
+_BLOCK = 35 * MB
 
 
 def index_memory(tokens: Count, pairs: int, words: int) -> Count:

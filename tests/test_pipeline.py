@@ -187,6 +187,32 @@ def _wait_for_lines(workdir, process, count):
         time.sleep(0.001)
 
 
+@pytest.mark.slow
+def test_killed_between_chains_the_rerun_makes_only_those_that_are_missing(done, tmp_path):
+    workdir, _, expected = done
+    copy = tmp_path / "work"
+    shutil.copytree(workdir, copy, symlinks=True)
+    for name in list(STAGES)[list(STAGES).index("lexicon") :]:
+        shutil.rmtree(copy / "sample" / name)
+        (copy / "sample" / "latest" / name).unlink()
+    process = subprocess.Popen(
+        command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while not list(copy.glob("sample/lexicon/*.partial/sampling/chains/0-1")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    ran = run(copy, "--jobs", "1")
+    there, wanted = map(int, re.search(r"(\d+) of (\d+) chains are there already", ran.stderr).groups())
+    assert 3 <= there < wanted
+    assert "pairs are there already" in ran.stderr
+    assert digests(copy) == expected
+    assert not list(copy.rglob("sampling"))
+
+
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
@@ -195,6 +221,7 @@ def _wait_for_lines(workdir, process, count):
         (["--config", "none.toml"], "error: none.toml: no such configuration file"),
         (["--jobs", "0"], "error: --jobs 0: less than one process"),
         (["--memory", "lots"], "error: --memory lots: no size"),
+        (["--memory", "100M"], "error: --memory 100M: libraries and compiled code alone take"),
         (["--set", "featurize.groups=cosine,magic"], "magic"),
         (["--set", "train.solver=newton"], "newton"),
         (["--set", "train.lam=-1"], "train.lam"),

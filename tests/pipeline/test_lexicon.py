@@ -1,8 +1,12 @@
 """The stage lexicon: what it counts, what fits the memory, and a model's tables as a start."""
 
 import json
+import os
+import signal
+import time
 from dataclasses import fields, replace
 from pathlib import Path
+from threading import Thread
 
 import numpy as np
 import pytest
@@ -338,12 +342,35 @@ def test_blocks_of_pairs_change_nothing(context, monkeypatch):
 
 
 @pytest.mark.slow
-def test_a_cluster_changes_nothing(context):
-    lexicon.run(context, chains=3)
-    found = files(context.folder)
-    with open_engine("dask", jobs=2) as engine:
-        lexicon.run(replace(context, engine=engine), chains=3)
-    assert files(context.folder) == found
+@pytest.mark.filterwarnings("ignore:Port .* is already in use")
+class TestCluster:
+    def test_it_changes_nothing(self, context):
+        lexicon.run(context, chains=3)
+        found = files(context.folder)
+        with open_engine("dask", jobs=2) as engine:
+            lexicon.run(replace(context, engine=engine, notes={}), chains=3)
+        assert files(context.folder) == found
+
+    def test_nor_does_a_worker_that_is_killed(self, context):
+        lexicon.run(context, chains=40)
+        found = files(context.folder)
+        with open_engine("dask", jobs=2) as engine:
+            victim = next(iter(engine._client.run(os.getpid).values()))
+            killed = []
+
+            def kill():
+                chains = context.folder / "sampling" / "chains"
+                while not chains.exists() or not any(chains.iterdir()):
+                    time.sleep(0.001)
+                os.kill(victim, signal.SIGKILL)
+                killed.append(sum(path.suffix == "" for path in chains.iterdir()))
+
+            killer = Thread(target=kill)
+            killer.start()
+            lexicon.run(replace(context, engine=engine, notes={}), chains=40)
+            killer.join()
+        assert killed[0] < 60  # of 80: the work was not over
+        assert files(context.folder) == found
 
 
 def test_no_text_at_all_is_refused(context, preprocess):
