@@ -17,7 +17,7 @@ MB = 1 << 20
 
 # What a process of the pipeline holds anyway: the interpreter, libraries, compiled kernels, and what the
 # stages before have not given back.
-BASE = 260 * MB
+BASE = 230 * MB
 
 # Below this no stage can work: the base, and room for the blocks of a small corpus.
 LEAST = 400 * MB
@@ -31,9 +31,9 @@ def index_memory(tokens: Count, pairs: int, words: int) -> Count:
     return BASE + 12 * tokens + 24 * pairs + 64 * words
 
 
-def tables_memory(estimating: int) -> int:
+def tables_memory(estimating: int, words: int) -> int:
     """Return what Model 1 takes, with that of :meth:`align.cooccurrence.Cooccurrence.memory`."""
-    return BASE + estimating
+    return BASE + estimating + 200 * words
 
 
 def markov_memory(cells: int, tokens: int) -> int:
@@ -43,9 +43,9 @@ def markov_memory(cells: int, tokens: int) -> int:
 
 def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) -> int:
     """Return what sampling takes with so many chains at a time, putting them together included."""
-    together = BASE + 80 * cells
-    chain = 16 * cells + 2 * tokens + 32 * words + _BLOCK
-    return max(together, BASE + 16 * cells + workers * chain)
+    together = 44 * cells
+    chain = 12 * cells + 2 * tokens + 32 * words + _BLOCK
+    return BASE + 200 * words + max(together, 16 * cells + workers * chain)
 
 
 def most_workers(takes: Callable[[int], int], memory: int, jobs: int) -> int:
@@ -56,7 +56,7 @@ def most_workers(takes: Callable[[int], int], memory: int, jobs: int) -> int:
 def lexicon_memory(pairs: int) -> int:
     """Return about what the stage ``lexicon`` takes, by the number of pairs alone (of 25 words a side)."""
     cells = int(15.8e6 * (pairs / 200_000) ** 0.68)
-    return BASE + 420 * pairs + 16 * cells
+    return BASE + 420 * pairs + 16 * cells + 18 * MB
 
 
 def processes_memory(workers: int) -> int:

@@ -121,7 +121,7 @@ class Sample:
             together = cooccurrence.index(
                 texts(context), *self._sizes, used=self.used(self.chosen), jobs=context.jobs
             )
-            alone = budget.tables_memory(together.memory(self._known_cells, jobs=1))
+            alone = budget.tables_memory(together.memory(self._known_cells, jobs=1), sum(self._sizes))
             self.needed = max(self._index_memory(), alone)
             if self.needed <= context.memory:
                 return replace(together, jobs=self._threads(together))
@@ -161,7 +161,9 @@ class Sample:
     def _threads(self, together: Cooccurrence) -> int:
         """Return how many threads have room for their own arrays, at least one."""
         return budget.most_workers(
-            lambda jobs: budget.tables_memory(together.memory(self._known_cells, jobs=jobs)),
+            lambda jobs: budget.tables_memory(
+                together.memory(self._known_cells, jobs=jobs), sum(self._sizes)
+            ),
             self._context.memory,
             self._context.jobs,
         )

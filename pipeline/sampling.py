@@ -47,7 +47,7 @@ WORK = "sampling"
 CORPUS, GOLD = "corpus", "gold"
 
 # Tokens of both sides in a block of pairs.
-_BLOCK_TOKENS = 500_000
+_BLOCK_TOKENS = 250_000
 
 
 def texts(context: StageContext) -> list[Corpus]:

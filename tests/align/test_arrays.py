@@ -8,7 +8,15 @@ import numpy as np
 import pytest
 
 from align import arrays
-from align.arrays import create_array, load_array, load_rows, open_array, save_array, write_rows
+from align.arrays import (
+    ArrayAppender,
+    create_array,
+    load_array,
+    load_rows,
+    open_array,
+    save_array,
+    write_rows,
+)
 from align.errors import InputError
 
 
@@ -184,3 +192,17 @@ def test_what_is_no_file(tmp_path):
         load_array(tmp_path / "a.npy")
     with pytest.raises(InputError, match=r"no array can be read \(Is a directory\); make it again"):
         load_array(tmp_path)
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.uint16, np.bool_])
+def test_pieces_make_the_file_that_the_whole_makes(tmp_path, dtype):
+    values = (np.arange(123_456) % 7).astype(dtype)
+    for cuts in ([], [0, 1, 5, 5, 100_000]):
+        with ArrayAppender(tmp_path / "pieces.npy", dtype) as out:
+            for piece in np.split(values, cuts):
+                out.append(piece)
+        save_array(tmp_path / "whole.npy", values)
+        assert (tmp_path / "pieces.npy").read_bytes() == (tmp_path / "whole.npy").read_bytes()
+    with ArrayAppender(tmp_path / "none.npy", dtype):
+        pass
+    assert load_array(tmp_path / "none.npy").shape == (0,)

@@ -6,7 +6,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from align.cooccurrence import bags, cut, index, invert, joint_counts
+from align.cooccurrence import bags, cut, index, invert, joint_counts, shrunk
 from align.corpus import Corpus, Sentences
 
 
@@ -113,6 +113,7 @@ def test_the_memory_told_is_that_of_the_arrays():
     assert together.memory() >= 16 * together.cells + sum(array.nbytes for array in arrays)
     assert index([bitext(1, pairs=400)], 12, 15).memory() > together.memory()
     assert together.memory(10) > together.memory() + 160
+    assert together.memory(jobs=3) == together.memory(jobs=1) + 2 * 24 * 15
 
 
 def test_runs_of_words_cover_all_and_are_of_about_equal_work():
@@ -123,3 +124,12 @@ def test_runs_of_words_cover_all_and_are_of_about_equal_work():
     assert all(left[1] == right[0] for left, right in pairwise(runs))
     assert max(work[last] - work[first] for first, last in runs) <= work[-1] / 4 + 50
     assert cut(np.zeros(4, dtype=np.int64), 3) == ((0, 3),)
+
+
+def test_what_is_shrunk_keeps_its_beginning():
+    values = np.arange(1000)
+    assert shrunk(values, 3).tolist() == [0, 1, 2]
+    assert len(values) == 3
+    whole = np.arange(10)
+    assert shrunk(whole[2:], 3).tolist() == [2, 3, 4]
+    assert len(whole) == 10

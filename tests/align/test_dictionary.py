@@ -118,6 +118,15 @@ def test_the_bitexts_pairs_agree_with_the_definition():
     assert len(pairs) > 5
 
 
+def test_words_are_counted_a_few_at_a_time(monkeypatch):
+    rng = np.random.default_rng(3)
+    text = [rng.zipf(1.5, 6).clip(max=30).tolist() for _ in range(200)]
+    whole = bitext_pairs(corpus(text, text), (31, 31))
+    monkeypatch.setattr("align.dictionary._WORDS_AT_A_TIME", 4)
+    np.testing.assert_array_equal(bitext_pairs(corpus(text, text), (31, 31)), whole)
+    assert len(whole) > 5
+
+
 def test_a_word_that_comes_twice_in_a_sentence_counts_once():
     pairs = bitext_pairs(corpus([[0, 0, 1], [0, 0]], [[1, 1, 0], [1]]), (2, 2))
     assert pairs.tolist() == [[0, 1]]

@@ -9,8 +9,8 @@ from align import candidates, sampler, sampler_kernels
 from align.corpus import Corpus, Sentences
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Posteriors
-from align.sampler import SCALE, Known, Priors, Schedule
-from align.sampler_chain import FERTILITY_PRIOR, MOST_FERTILE
+from align.sampler import SCALE, Average, Known, Priors, Schedule
+from align.sampler_chain import FERTILITY_PRIOR, MOST_FERTILE, Block, Task, run_chain
 
 PRIORS = Priors()
 
@@ -250,6 +250,28 @@ def test_the_same_for_any_number_of_jobs_and_other_for_another_seed():
         for name in ("posterior", "links", "null_links", "jumps"):
             assert np.array_equal(getattr(one, name), getattr(two, name))
         assert not np.array_equal(one.posterior, three.posterior)
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_text_in_blocks_is_sampled_as_the_whole(side):
+    corpus, schedule = bitext(3, 60), Schedule(1, 2, 2, 5, 3)
+    lexicon = estimate(corpus, 12, 12)
+    longest = int((corpus.source, corpus.target)[side].lengths().max())
+    task = Task.of(lexicon, side, longest, schedule, seed=9)
+    found = []
+    for cuts in ([0, 60], [0, 7, 8, 31, 60]):
+        parts = [corpus.block(*cut) for cut in pairwise(cuts)]
+        blocks = [Block.of(part, candidates.find(part, lexicon), side) for part in parts]
+        sums = [block.begin() for block in blocks]
+        jumps = run_chain(task, blocks, sums, chain=0)
+        average = Average(task)
+        posteriors = [average.add(block, [own]) for block, own in zip(blocks, sums, strict=True)]
+        found.append(average.direction(np.concatenate(posteriors), [jumps]))
+    for name in ("posterior", "links", "null_links", "jumps"):
+        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
+    both = candidates.find(corpus, lexicon)
+    alone = sampler.sample(corpus, both, lexicon, schedule=schedule, seed=9)[side]
+    np.testing.assert_array_equal(alone.posterior, found[0].posterior)
 
 
 def test_empty_short_and_very_long_sentences():

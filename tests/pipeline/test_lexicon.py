@@ -1,6 +1,7 @@
 """The stage lexicon: what it counts, what fits the memory, and a model's tables as a start."""
 
 import json
+import multiprocessing
 import os
 import signal
 import time
@@ -20,10 +21,15 @@ from align.vocabulary import Vocabulary
 from pipeline import budget, lexicon, sampling, sampling_items
 from pipeline.config import Config
 from pipeline.engine import Serial, open_engine
+from pipeline.memory import share_heap
 from pipeline.progress import Reporter
 from pipeline.stage import Stage, StageContext
+from pipeline.usage import Meter
 
 WORDS = 30
+
+# Words of a text that takes more memory than the program itself.
+LARGE = 30_000
 
 
 def bitext(seed, pairs):
@@ -56,9 +62,13 @@ def preprocess(tmp_path):
 
 @pytest.fixture
 def context(preprocess, tmp_path):
-    values = {"gold": {"in_corpus": True}, "lexicon": {"prior": None}}
     folder = tmp_path / "out"
     folder.mkdir()
+    return context_of(preprocess, folder, tmp_path)
+
+
+def context_of(preprocess, folder, tmp_path):
+    values = {"gold": {"in_corpus": True}, "lexicon": {"prior": None}}
     return StageContext(
         folder=folder,
         inputs={"preprocess": preprocess},
@@ -273,6 +283,41 @@ class TestMemory:
     def test_nothing_fits(self, context):
         with pytest.raises(WorkError, match=r"lexicon: it takes .* of 1 KB; give a larger --memory"):
             lexicon.run(replace(context, memory=1024))
+
+
+def _measure(folder, jobs, queue):
+    """Run the stage by itself on a larger text; tell its peak and what was predicted."""
+    share_heap()
+    inner = folder / "preprocess"
+    write_text(inner, words=LARGE)
+    generator = np.random.default_rng(0)
+    sides = []
+    for _ in range(2):
+        offsets = np.arange(0, 60_001 * 20, 20)
+        ids = (LARGE * generator.random(offsets[-1]) ** 3).astype(np.int32)
+        sides.append(Sentences(ids, offsets, np.zeros_like(ids)))
+    Corpus(*sides).save(inner / "corpus")
+    np.save(inner / "in_statistics.npy", np.ones(60_000, dtype=bool))
+    del sides, ids
+    (folder / "out").mkdir()
+    here = context_of(inner, folder / "out", folder)
+    here.config.values["gold"]["in_corpus"] = False
+    meter = Meter()
+    lexicon.run(replace(here, jobs=jobs), chains=1, iterations=2)
+    queue.put((meter.read().peak_memory, here.notes["memory_predicted"]))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_the_memory_told_is_what_is_taken(tmp_path, jobs):
+    process_context = multiprocessing.get_context("spawn")
+    queue = process_context.SimpleQueue()
+    process = process_context.Process(target=_measure, args=(tmp_path, jobs, queue))
+    process.start()
+    peak, predicted = queue.get()
+    process.join()
+    assert peak > 450 * 2**20  # most of it is the text's, not the program's
+    assert 0.85 * predicted < peak < 1.15 * predicted
 
 
 class TestResume:
