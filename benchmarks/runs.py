@@ -54,21 +54,29 @@ class Pipeline:
         The configuration.
     workdir : Path
         The work folder; runs of the same ``corpus.name`` share what they have in common.
-    kernels : Kernels
-        Where compiled kernels are.
+    kernels : Kernels, optional
+        Where compiled kernels are, which ``timed`` wants to know. None: where they are kept anyway.
     jobs, seed : int
         As the pipeline's.
     """
 
     def __init__(
-        self, config: Path, settings: Settings, *, workdir: Path, kernels: Kernels, jobs: int, seed: int
+        self,
+        config: Path,
+        settings: Settings,
+        *,
+        workdir: Path,
+        kernels: Kernels | None,
+        jobs: int,
+        seed: int,
     ) -> None:
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(toml(settings), encoding="utf-8", newline="\n")
         self._log = config.with_suffix(".log")
         self._latest = workdir / settings["corpus"]["name"] / "latest"
         self._kernels = kernels
-        self._environment = environment(threads=jobs, NUMBA_CACHE_DIR=str(kernels.folder))
+        folder = {} if kernels is None else {"NUMBA_CACHE_DIR": str(kernels.folder)}
+        self._environment = environment(threads=jobs, **folder)
         self._command = [
             *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", config.absolute()),
             *("--workdir", workdir.absolute(), "--jobs", str(jobs), "--seed", str(seed)),
@@ -86,6 +94,7 @@ class Pipeline:
         WorkError
             If the run fails, or kernels are compiled every time.
         """
+        assert self._kernels is not None, "stages are timed where it is known what was compiled"
         for _ in range(_TRIES):
             before = self._kernels.state()
             usage = self.run(stages, options, again=True)
