@@ -18,7 +18,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, repeat
 from pathlib import Path
 
@@ -50,6 +50,9 @@ _BLOCK_MEMORY = 80 << 20
 
 # What a process holds beside the model's files: libraries, compiled kernels, words. Measured.
 _PROCESS_MEMORY = 360 << 20
+
+# Links between tokens before this one have their texts in a table.
+_SHORT = 128
 
 # A quarter of the time the interpreter is locked: more threads than these would only wait for each other.
 _MOST_THREADS = 4
@@ -205,15 +208,28 @@ def align_lines(task: Task) -> Aligned:
 def link_lines(found: BlockLinks, *, confidences: bool) -> Iterator[str]:
     """Yield the links of each pair in the Pharaoh format."""
     ends = found.offsets.tolist()
-    source, target = found.source.tolist(), found.target.tolist()
     if not confidences:
-        texts = [f"{j}-{k}" for j, k in zip(source, target, strict=True)]
+        texts = _texts(found.source, found.target)
         for start, stop in pairwise(ends):
             yield " ".join(texts[start:stop])
         return
+    source, target = found.source.tolist(), found.target.tolist()
     links = [Link(*each) for each in zip(source, target, repeat(True), found.confidence.tolist())]
     for start, stop in pairwise(ends):
         yield format_pharaoh(links[start:stop], digits=4)
+
+
+def _texts(source: np.ndarray, target: np.ndarray) -> list[str]:
+    """Return the text of each link; those of the first tokens are written once and looked up."""
+    if max(source.max(initial=0), target.max(initial=0)) >= _SHORT:
+        return [f"{j}-{k}" for j, k in zip(source.tolist(), target.tolist(), strict=True)]
+    known = _short_texts()
+    return [known[place] for place in (source * _SHORT + target).tolist()]
+
+
+@cache
+def _short_texts() -> list[str]:
+    return [f"{j}-{k}" for j in range(_SHORT) for k in range(_SHORT)]
 
 
 def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:

@@ -166,6 +166,18 @@ class TestLines:
         assert 0 < notes["mean_score"] < 1
 
 
+@pytest.mark.parametrize("last", [3, 127, 128, 4000])
+def test_texts_of_links(last):
+    found = BlockLinks.build(
+        np.array([0, 0, 2]),
+        np.array([0, 2, last]),
+        np.array([1, last, last]),
+        *np.ones((2, 3)),
+        *np.ones((2, 3)),
+    )
+    assert list(stage.link_lines(found, confidences=False)) == [f"0-1 2-{last}", "", f"{last}-{last}"]
+
+
 class TestStoredPosteriors:
     @pytest.mark.parametrize("block", [1, 4, 1000])
     def test_they_decide_where_the_pair_was_sampled(self, tmp_path, block):
