@@ -21,6 +21,7 @@ from dataclasses import asdict, dataclass
 from functools import cache, lru_cache
 from itertools import pairwise, repeat
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -53,6 +54,9 @@ _PROCESS_MEMORY = 360 << 20
 
 # Links between tokens before this one have their texts in a table.
 _SHORT = 128
+
+# Threads that begin together load one model.
+_LOADING = Lock()
 
 # A quarter of the time the interpreter is locked: more threads than these would only wait for each other.
 _MOST_THREADS = 4
@@ -178,7 +182,8 @@ def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _D
 
 def align_lines(task: Task) -> Aligned:
     """Align the parts of a run of lines, in any process."""
-    aligner = _aligner(task.model, task.stamp)
+    with _LOADING:
+        aligner = _aligner(task.model, task.stamp)
     preprocess = Path(task.preprocess)
     own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
     count = task.last - task.first
@@ -281,6 +286,8 @@ def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
 @lru_cache(maxsize=1)
 def _aligner(model: str, stamp: str) -> Aligner:
     aligner = Aligner.load(model)
+    resources = aligner.model.resources
+    _ = resources.source_words, resources.target_words  # made here, and not by every thread
     if _stamp(Path(model)) != stamp:
         raise WorkError(
             f"{model}: a worker sees another model there than the run does; "
