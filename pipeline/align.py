@@ -35,6 +35,7 @@ from align.posteriors import Posteriors
 from pipeline.align_table import rows_of, write_table
 from pipeline.config import Config
 from pipeline.journal import Journal
+from pipeline.memory import give_back
 from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 from pipeline.usage import resident_memory, show_size
@@ -138,7 +139,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     ]
     with _journal(context.folder, tasks) as journal:
         done = _align(context, tasks, journal)
-        _aligner.cache_clear()  # the table is made without the model
+        give_back(__name__)  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE)
         for side in SIDES:
             _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
