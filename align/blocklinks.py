@@ -86,11 +86,13 @@ class BlockLinks:
         mass, weight : ndarray of float64, shape (N,)
             As in the result.
         """
-        order = np.lexsort((-score, target, source, pairs))
-        keys = np.stack([pairs, source, target], axis=1)[order]
-        first = np.ones(len(keys), dtype=bool)
-        first[1:] = (keys[1:] != keys[:-1]).any(axis=1)
-        kept = order[first]
+        height, width = (int(tokens.max(initial=0)) + 1 for tokens in (source, target))
+        keys = (pairs * height + source) * width + target
+        kept = np.arange(len(keys))
+        # As a rule they are in order, and no two of them are one.
+        if not (keys[1:] > keys[:-1]).all():
+            kept = np.lexsort((-score, keys))
+            kept = kept[np.concatenate([[True], keys[kept][1:] != keys[kept][:-1]])]
         offsets = np.zeros(len(weight) + 1, dtype=np.int64)
         np.cumsum(np.bincount(pairs[kept], minlength=len(weight)), out=offsets[1:])
         return cls(

@@ -18,9 +18,10 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from itertools import pairwise, repeat
 from pathlib import Path
+from threading import Lock
 
 import numpy as np
 
@@ -34,6 +35,7 @@ from align.posteriors import Posteriors
 from pipeline.align_table import rows_of, write_table
 from pipeline.config import Config
 from pipeline.journal import Journal
+from pipeline.memory import give_back
 from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 from pipeline.usage import resident_memory, show_size
@@ -50,6 +52,12 @@ _BLOCK_MEMORY = 80 << 20
 
 # What a process holds beside the model's files: libraries, compiled kernels, words. Measured.
 _PROCESS_MEMORY = 360 << 20
+
+# Links between tokens before this one have their texts in a table.
+_SHORT = 128
+
+# Threads that begin together load one model.
+_LOADING = Lock()
 
 # A quarter of the time the interpreter is locked: more threads than these would only wait for each other.
 _MOST_THREADS = 4
@@ -131,7 +139,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     ]
     with _journal(context.folder, tasks) as journal:
         done = _align(context, tasks, journal)
-        _aligner.cache_clear()  # the table is made without the model
+        give_back(__name__)  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE)
         for side in SIDES:
             _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
@@ -175,7 +183,8 @@ def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _D
 
 def align_lines(task: Task) -> Aligned:
     """Align the parts of a run of lines, in any process."""
-    aligner = _aligner(task.model, task.stamp)
+    with _LOADING:
+        aligner = _aligner(task.model, task.stamp)
     preprocess = Path(task.preprocess)
     own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
     count = task.last - task.first
@@ -205,15 +214,28 @@ def align_lines(task: Task) -> Aligned:
 def link_lines(found: BlockLinks, *, confidences: bool) -> Iterator[str]:
     """Yield the links of each pair in the Pharaoh format."""
     ends = found.offsets.tolist()
-    source, target = found.source.tolist(), found.target.tolist()
     if not confidences:
-        texts = [f"{j}-{k}" for j, k in zip(source, target, strict=True)]
+        texts = _texts(found.source, found.target)
         for start, stop in pairwise(ends):
             yield " ".join(texts[start:stop])
         return
+    source, target = found.source.tolist(), found.target.tolist()
     links = [Link(*each) for each in zip(source, target, repeat(True), found.confidence.tolist())]
     for start, stop in pairwise(ends):
         yield format_pharaoh(links[start:stop], digits=4)
+
+
+def _texts(source: np.ndarray, target: np.ndarray) -> list[str]:
+    """Return the text of each link; those of the first tokens are written once and looked up."""
+    if max(source.max(initial=0), target.max(initial=0)) >= _SHORT:
+        return [f"{j}-{k}" for j, k in zip(source.tolist(), target.tolist(), strict=True)]
+    known = _short_texts()
+    return [known[place] for place in (source * _SHORT + target).tolist()]
+
+
+@cache
+def _short_texts() -> list[str]:
+    return [f"{j}-{k}" for j in range(_SHORT) for k in range(_SHORT)]
 
 
 def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:
@@ -265,6 +287,8 @@ def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
 @lru_cache(maxsize=1)
 def _aligner(model: str, stamp: str) -> Aligner:
     aligner = Aligner.load(model)
+    resources = aligner.model.resources
+    _ = resources.source_words, resources.target_words  # made here, and not by every thread
     if _stamp(Path(model)) != stamp:
         raise WorkError(
             f"{model}: a worker sees another model there than the run does; "

@@ -1,6 +1,7 @@
 """The whole pipeline on the embedded sample: run, skipped, killed anywhere, the same bytes with any jobs."""
 
 import hashlib
+import json
 import os
 import random
 import re
@@ -110,6 +111,20 @@ def test_listing_and_dry_run_touch_nothing(done, tmp_path):
 def test_jobs_do_not_change_a_byte(done, tmp_path):
     run(tmp_path, "--jobs", "2")
     assert digests(tmp_path) == done[2]
+
+
+@pytest.mark.slow
+def test_align_stays_within_the_memory_given(done, tmp_path):
+    """More jobs than would fit as processes of their own: threads, the same bytes, the peak of all below."""
+    copy = tmp_path / "work"
+    shutil.copytree(done[0], copy, symlinks=True)
+    run(copy, "--jobs", "6", "--memory", "1G", "--stage", "align", "--force")
+    assert digests(copy) == done[2]
+    manifest = (copy / "sample" / "latest" / "align" / "manifest.json").read_text(encoding="utf-8")
+    assert json.loads(manifest)["peak_memory"] < 2**30
+    told = run(copy, "--jobs", "6", "--memory", "500M", "--stage", "align", "--force").stderr
+    assert re.search(r"align: [1-4] of 6 jobs: more do not go into --memory 500\.0 MB", told)
+    assert digests(copy) == done[2]
 
 
 @pytest.mark.slow

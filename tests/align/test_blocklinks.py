@@ -37,6 +37,28 @@ def test_scores_are_shares_and_nothing_has_none():
     assert found.sentence_scores().tolist() == [0.0, 0.25, 1.0]
 
 
+@pytest.mark.parametrize("count", [1, 5, 300])
+@pytest.mark.parametrize("sorted_already", [False, True])
+def test_links_are_sorted_and_the_best_of_equal_ones_stays(count, sorted_already):
+    generator = np.random.default_rng(count)
+    pairs, source, target = generator.integers(0, 6, (3, count)).astype(np.int32)
+    score, confidence = generator.normal(size=count), generator.random(count)
+    if sorted_already:
+        keys = np.unique(np.stack([pairs, source, target], axis=1), axis=0)
+        pairs, source, target = keys.T
+        score, confidence = score[: len(keys)], confidence[: len(keys)]
+    best = {}
+    for link in zip(pairs.tolist(), source.tolist(), target.tolist(), score, confidence, strict=True):
+        if link[:3] not in best or link[3] > best[link[:3]][0]:
+            best[link[:3]] = link[3:]
+    expected = sorted(best)
+    found = BlockLinks.build(pairs.astype(np.int64), source, target, score, confidence, *np.ones((2, 7)))
+    assert np.diff(found.offsets).tolist() == [sum(link[0] == pair for link in expected) for pair in range(7)]
+    assert [link for pair in range(7) for link in found.pairs(pair)] == [link[1:] for link in expected]
+    assert list(zip(found.score, found.confidence, strict=True)) == [best[link] for link in expected]
+    assert (found.source.dtype, found.target.dtype) == (np.int32, np.int32)
+
+
 def test_words_that_all_sentences_have_make_no_translation():
     corpus = Corpus(
         Sentences.from_lists([[0, 2, 1], [0, 2, 1]]), Sentences.from_lists([[0, 2, 1], [0, 3, 4]])

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import time
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -166,6 +167,18 @@ class TestLines:
         assert 0 < notes["mean_score"] < 1
 
 
+@pytest.mark.parametrize("last", [3, 127, 128, 4000])
+def test_texts_of_links(last):
+    found = BlockLinks.build(
+        np.array([0, 0, 2]),
+        np.array([0, 2, last]),
+        np.array([1, last, last]),
+        *np.ones((2, 3)),
+        *np.ones((2, 3)),
+    )
+    assert list(stage.link_lines(found, confidences=False)) == [f"0-1 2-{last}", "", f"{last}-{last}"]
+
+
 class TestStoredPosteriors:
     @pytest.mark.parametrize("block", [1, 4, 1000])
     def test_they_decide_where_the_pair_was_sampled(self, tmp_path, block):
@@ -304,6 +317,20 @@ class TestWorkers:
         model = toy.toy_model()
         replace(model, weights=0 * model.weights).save(inputs["train"])
         assert run(inputs, tmp_path / "other").notes["links"] == 0
+
+    def test_threads_load_one_model(self, inputs, tmp_path, monkeypatch):
+        loaded = []
+        load = Aligner.load
+
+        def slow(path):
+            loaded.append(path)
+            time.sleep(0.1)
+            return load(path)
+
+        monkeypatch.setattr(Aligner, "load", slow)
+        stage._aligner.cache_clear()
+        run(inputs, tmp_path / "out", block=1, jobs=2)
+        assert loaded == [str(inputs["train"])]
 
     def test_a_worker_that_sees_another_model_says_so(self, inputs):
         task = stage.Task(
