@@ -123,7 +123,7 @@ class Sample:
             )
             alone = budget.tables_memory(together.memory(self._known_cells, jobs=1), sum(self._sizes))
             self.needed = max(self._index_memory(), alone)
-            if self.needed <= context.memory:
+            if self.needed <= context.memory and self.count:
                 return replace(together, jobs=self._threads(together))
             self._take_fewer()
 

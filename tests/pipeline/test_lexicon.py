@@ -280,9 +280,13 @@ class TestMemory:
         assert small.notes["memory_predicted"] <= alone
         assert small.notes["pairs_chosen"] < 50
 
-    def test_nothing_fits(self, context):
+    def test_nothing_fits(self, context, monkeypatch):
         with pytest.raises(WorkError, match=r"lexicon: it takes .* of 1 KB; give a larger --memory"):
             lexicon.run(replace(context, memory=1024))
+        no_base(monkeypatch)
+        context.config.values["gold"]["in_corpus"] = False
+        with pytest.raises(WorkError, match=r"lexicon: it takes .* of 4 KB; give a larger --memory"):
+            lexicon.run(replace(context, memory=4096))
 
 
 def _measure(folder, jobs, queue):
