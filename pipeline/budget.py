@@ -17,13 +17,13 @@ MB = 1 << 20
 
 # What a process of the pipeline holds anyway: the interpreter, libraries, compiled kernels, and what the
 # stages before have not given back.
-BASE = 230 * MB
+BASE = 250 * MB
 
 # Below this no stage can work: the base, and room for the blocks of a small corpus.
 LEAST = 400 * MB
 
 # Finding the candidates of a block of pairs, and a chain's own block.
-_BLOCK = 35 * MB
+_BLOCK = 25 * MB
 
 
 def index_memory(tokens: Count, pairs: int, words: int) -> Count:
@@ -76,4 +76,9 @@ def embed_memory(pairs: int) -> int:
 
 def align_memory(pairs: int, workers: int) -> int:
     """Return about what the stage ``align`` takes: the model's tables, and a block for each worker."""
-    return BASE + 100 * MB + lexicon_memory(pairs) // 6 + 80 * MB * workers
+    return BASE + int(90 * MB * (pairs / 200_000) ** 0.68) + 40 * MB * workers
+
+
+def inspect_memory(pairs: int) -> int:
+    """Return about what the stage ``inspect`` takes: the model's tables as the report wants them."""
+    return BASE + int(250 * MB * (pairs / 200_000) ** 0.68)

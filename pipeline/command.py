@@ -120,7 +120,9 @@ def _run(options: argparse.Namespace) -> int:
                 for line in memory_lines(config, steps, settings, engine=options.engine):
                     print(f"  {line}")
         return 0
-    with open_engine(options.engine, jobs=settings.jobs, scheduler=options.scheduler) as engine:
+    with open_engine(
+        options.engine, jobs=settings.jobs, processes=settings.processes, scheduler=options.scheduler
+    ) as engine:
         if len(paths) == 1:
             _corpus(_load(paths[0], options), names, forced, settings, engine)
             return 0
@@ -202,8 +204,8 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
     return runner.Settings(
         workdir=options.workdir.absolute(),
         tmp_dir=options.tmp_dir.absolute() if options.tmp_dir is not None else None,
-        jobs=jobs if options.engine == "dask" else most_workers(processes_memory, memory, jobs),
-        wanted_jobs=jobs,
+        jobs=jobs,
+        processes=jobs if options.engine == "dask" else most_workers(processes_memory, memory, jobs),
         memory=memory,
         seed=options.seed,
         quiet=options.quiet,

@@ -86,7 +86,9 @@ class Processes:
         """
         iterator = iter(items)
         first = list(_take(iterator, 2))
-        if len(first) < 2 or threads == 1:  # nothing to share out: a worker would only cost its start
+        if (
+            len(first) < 2 or (threads or self._jobs) == 1
+        ):  # nothing to share out: a worker would only cost its start
             yield from map(function, _chain(first, iterator))
             return
         if threads:
@@ -218,7 +220,9 @@ def _code_of(module: str) -> str:
 
 
 @contextmanager
-def open_engine(name: str, *, jobs: int, scheduler: str | None = None) -> Iterator[Engine]:
+def open_engine(
+    name: str, *, jobs: int, processes: int | None = None, scheduler: str | None = None
+) -> Iterator[Engine]:
     """Open an engine and close it at the end.
 
     Parameters
@@ -226,7 +230,9 @@ def open_engine(name: str, *, jobs: int, scheduler: str | None = None) -> Iterat
     name : str
         ``local`` or ``dask``.
     jobs : int
-        Worker processes, >= 1; with 1 everything runs in this process.
+        Worker processes or threads, >= 1; with 1 everything runs in this process, one item after the other.
+    processes : int, optional
+        Where fewer worker processes than `jobs` have room: so many, >= 1; with 1 there are only threads.
     scheduler : str, optional
         Address of a running Dask scheduler (``tcp://host:8786``); without it a local cluster is started.
 
@@ -241,11 +247,11 @@ def open_engine(name: str, *, jobs: int, scheduler: str | None = None) -> Iterat
         if jobs == 1:
             yield Serial()
             return
-        processes = Processes(jobs)
+        local = Processes(jobs if processes is None else processes)
         try:
-            yield processes
+            yield local
         finally:
-            processes.release()
+            local.release()
     elif name == "dask":
         with _dask_client(jobs, scheduler) as client:
             yield Dask(client, jobs)

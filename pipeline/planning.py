@@ -59,8 +59,8 @@ def memory_lines(config: Config, steps: Sequence[Step], settings: Settings, *, e
         return []
     outlook = _look(config, steps)
     jobs = f"{settings.jobs} job{'s' if settings.jobs > 1 else ''}"
-    if settings.jobs < settings.wanted_jobs:
-        jobs += f" (not {settings.wanted_jobs}: no room for more processes)"
+    if settings.processes < settings.jobs:
+        jobs += f" (room for {settings.processes} process{'es' if settings.processes > 1 else ''})"
     lines = [
         f"plan: {outlook.known}; memory {show_size(settings.memory)}, {jobs}, engine {engine}; "
         f"{len(to_run)} of {len(steps)} stages to run"
@@ -133,12 +133,17 @@ def _embed(config: Config, pairs: int, settings: Settings) -> str:
     return _about(budget.embed_memory(pairs))
 
 
+def _inspect(config: Config, pairs: int, settings: Settings) -> str:
+    return _about(budget.inspect_memory(pairs))
+
+
 def _align(config: Config, pairs: int, settings: Settings) -> str:
     return _workers(budget.align_memory, pairs, settings)
 
 
 def _workers(takes: Callable[[int, int], int], pairs: int, settings: Settings) -> str:
-    workers = budget.most_workers(lambda jobs: takes(pairs, jobs), settings.memory, settings.jobs)
+    most = settings.processes if takes is budget.preprocess_memory else settings.jobs
+    workers = budget.most_workers(lambda jobs: takes(pairs, jobs), settings.memory, most)
     return f"{_about(takes(pairs, workers))}: {workers} at a time"
 
 
@@ -146,4 +151,10 @@ def _about(size: int) -> str:
     return f"about {size / 2**30:.2g} GB"
 
 
-_TAKES = {"preprocess": _preprocess, "embed": _embed, "lexicon": _lexicon, "align": _align}
+_TAKES = {
+    "preprocess": _preprocess,
+    "embed": _embed,
+    "lexicon": _lexicon,
+    "align": _align,
+    "inspect": _inspect,
+}

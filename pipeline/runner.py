@@ -44,8 +44,8 @@ class Settings:
         Where temporary files go; None: the system's place.
     jobs, memory, seed : int
         As in :class:`~pipeline.stage.StageContext`.
-    wanted_jobs : int
-        The jobs asked for, of which `jobs` have room in `memory`.
+    processes : int
+        Worker processes that have room in `memory`, 1 to `jobs`.
     quiet : bool
         Only results, warnings and errors are said.
     """
@@ -56,7 +56,7 @@ class Settings:
     memory: int
     seed: int
     quiet: bool = False
-    wanted_jobs: int = 0
+    processes: int = 1
 
 
 @dataclass(frozen=True)

@@ -27,7 +27,7 @@ def config(tmp_path):
 
 
 def lines(path, tmp_path, *overrides, memory=4 * GB, jobs=2, done=()):
-    settings = Settings(tmp_path, None, jobs, memory, 0, wanted_jobs=jobs)
+    settings = Settings(tmp_path, None, jobs, memory, 0, processes=jobs)
     steps = [
         SimpleNamespace(stage=stage, folder=tmp_path / name, run=name not in done)
         for name, stage in graph.STAGES.items()
@@ -101,4 +101,4 @@ def test_a_budget_below_any_run_is_refused(config, capsys):
 
 def test_fewer_processes_where_more_have_no_room(config, capsys):
     assert main(["--config", str(config), "--dry-run", "--memory", "900M", "--jobs", "16"]) == 0
-    assert "3 jobs (not 16: no room for more processes)" in capsys.readouterr().out
+    assert "16 jobs (room for 3 processes)" in capsys.readouterr().out
