@@ -173,4 +173,5 @@ def publish(folder: Path, name: str, text: str, values: dict[str, Any]) -> None:
 
 
 def _program() -> str:
-    return f"benchmarks.{Path(sys.argv[0]).stem}"
+    name = Path(sys.argv[0]).stem
+    return "benchmarks" if name == "__main__" else f"benchmarks.{name}"

@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from align.errors import WorkError
-from benchmarks.process import ROOT, Usage, environment, measure
+from benchmarks.process import ROOT, Plan, Usage, Watched, environment, measure, watch
+from pipeline.graph import STAGES
 
 # Stages are timed once their kernels are compiled; a stage that still compiled some is run again, at most
 # so many times.
 _TRIES = 3
+
+# Seconds between two looks at the memory of a watched run.
+POLL = 0.05
 
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -66,6 +70,7 @@ class Pipeline:
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(toml(settings), encoding="utf-8", newline="\n")
         self._log = config.with_suffix(".log")
+        self._root = workdir.absolute() / settings["corpus"]["name"]
         self._latest = workdir / settings["corpus"]["name"] / "latest"
         self._kernels = kernels
         self._environment = environment(threads=jobs, NUMBA_CACHE_DIR=str(kernels.folder))
@@ -98,3 +103,34 @@ class Pipeline:
         words = [word for option in options for word in ("--set", option)]
         forced = ["--force"] if again else []
         return measure([*self._command, "--stage", stages, *forced, *words], self._log, self._environment)[0]
+
+    def watched(
+        self,
+        stages: str,
+        options: Sequence[str] = (),
+        *,
+        words: Sequence[str] = (),
+        kill: tuple[str, float] | None = None,
+    ) -> Watched:
+        """Run stages that are not done, looking at the memory of all processes every 50 ms.
+
+        Parameters
+        ----------
+        stages : str
+            A comma list.
+        options : sequence of str
+            ``section.key=value`` texts.
+        words : sequence of str
+            More of the command line, such as ``--memory 1G``.
+        kill : (str, float), optional
+            A stage and seconds: SIGKILL so long after the stage began.
+        """
+        plan = Plan(POLL, {name: str(self._root / name) for name in STAGES}, kill)
+        settings = [word for option in options for word in ("--set", option)]
+        return watch(
+            [*self._command, "--stage", stages, *settings, *words], self._log, self._environment, plan
+        )
+
+    def compiled(self) -> set[tuple[str, int]]:
+        """Return the compiled kernels there are: another set after a run means that it compiled some."""
+        return self._kernels.state()
