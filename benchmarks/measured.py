@@ -17,44 +17,54 @@ import sys
 import threading
 import time
 
-# Proportional shares take the system far longer to add up than resident sizes: they are asked for when more is
-# resident than ever, by so much, or after so many seconds.
+# Proportional shares take the system far longer to add up than resident sizes: they are asked for when more
+# is resident than ever, by so much, or after so many seconds.
 _GROWTH, _PAUSE = 1.02, 0.5
 
 
 class Watch(threading.Thread):
     """Looks at a process and all below it until told to stop; keeps the largest sums, for each stage too."""
 
-    def __init__(self, process: int, plan: dict) -> None:  # type: ignore[type-arg]
+    def __init__(
+        self,
+        process: int,
+        *,
+        poll: float,
+        folders: dict[str, str],
+        kill: tuple[str, float] | None,
+        limit: float,
+    ) -> None:
         super().__init__(daemon=True)
         self.stop = threading.Event()
         self.peak = {"rss": 0, "pss": 0}
         self.stages: dict[str, dict[str, int]] = {}
         self.killed = ""
-        self._process, self._plan = process, plan
+        self._process, self._poll, self._folders = process, poll, folders
+        self._kill, self._limit = kill or ("", 0.0), limit
         self._begun = time.perf_counter()
         self._stage, self._stage_begun = "", 0.0
         self._asked: dict[str, tuple[int, float]] = {}
 
     def run(self) -> None:
-        while not self.stop.wait(self._plan["poll"]):
+        """Look, and kill the process when its time has come."""
+        while not self.stop.wait(self._poll):
             now = time.perf_counter()
             stage = self._at_work()
             if stage != self._stage:
                 self._stage, self._stage_begun = stage, now
             self._look(stage, now)
-            name, seconds = self._plan["kill"] or ("", 0)
+            name, seconds = self._kill
             if name and stage == name and now - self._stage_begun >= seconds:
                 self._end(f"{name} after {now - self._stage_begun:.2f} s")
-            elif self._plan["limit"] and now - self._begun > self._plan["limit"]:
+            elif self._limit and now - self._begun > self._limit:
                 self._end("limit")
 
     def _at_work(self) -> str:
         """Return the first stage that has an unfinished folder, empty without one."""
-        for name, folder in self._plan["folders"].items():
+        for name, folder in self._folders.items():
             try:
                 if any(entry.endswith(".partial") for entry in os.listdir(folder)):
-                    return str(name)
+                    return name
             except OSError:
                 continue
         return ""
@@ -118,7 +128,7 @@ def main() -> int:
         plan = json.load(file)
     begun = time.perf_counter()
     process = subprocess.Popen(command)
-    watch = Watch(process.pid, plan)
+    watch = Watch(process.pid, **plan)
     if plan["poll"]:
         watch.start()
     # Of the command and of all its processes that have been waited for.

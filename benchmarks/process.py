@@ -105,11 +105,13 @@ def measure(command: Sequence[object], log: Path, environment: Mapping[str, str]
     WorkError
         If it cannot be started or fails.
     """
-    watched, output = _watched(command, log, environment, Plan())
+    watched, output = watch(command, log, environment, Plan())
     return watched.usage, output
 
 
-def watch(command: Sequence[object], log: Path, environment: Mapping[str, str], plan: Plan) -> Watched:
+def watch(
+    command: Sequence[object], log: Path, environment: Mapping[str, str], plan: Plan
+) -> tuple[Watched, str]:
     """Run a command as :func:`measure` does and watch it; being killed as planned is no failure.
 
     Raises
@@ -117,12 +119,6 @@ def watch(command: Sequence[object], log: Path, environment: Mapping[str, str], 
     WorkError
         If it cannot be started or fails.
     """
-    return _watched(command, log, environment, plan)[0]
-
-
-def _watched(
-    command: Sequence[object], log: Path, environment: Mapping[str, str], plan: Plan
-) -> tuple[Watched, str]:
     words = [str(word) for word in command]
     report, told = log.with_suffix(".usage.json"), log.with_suffix(".plan.json")
     report.unlink(missing_ok=True)

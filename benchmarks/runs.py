@@ -127,9 +127,8 @@ class Pipeline:
         """
         plan = Plan(POLL, {name: str(self._root / name) for name in STAGES}, kill)
         settings = [word for option in options for word in ("--set", option)]
-        return watch(
-            [*self._command, "--stage", stages, *settings, *words], self._log, self._environment, plan
-        )
+        command = [*self._command, "--stage", stages, *settings, *words]
+        return watch(command, self._log, self._environment, plan)[0]
 
     def compiled(self) -> set[tuple[str, int]]:
         """Return the compiled kernels there are: another set after a run means that it compiled some."""

@@ -1,4 +1,4 @@
-"""Align a text with sil-thot in both directions: ``python thot_program.py MODEL SOURCE TARGET FORWARD REVERSE``.
+"""Align a text with sil-thot, both ways: ``python thot_program.py MODEL SOURCE TARGET FORWARD REVERSE``.
 
 It is run by the interpreter of the environment that sil-thot is in, and imports nothing of Liaison. The
 rounds of training are those that sil-machine, the library its authors give to users, has as defaults;
@@ -8,6 +8,7 @@ links have one line a pair, source token first in both directions.
 
 import sys
 from importlib import import_module
+from typing import Any
 
 # For each model the classes, each made from the one before it, and the rounds of training of each.
 # The schedule of eflomal's model is its own.
@@ -33,7 +34,7 @@ def sentences(path: str) -> list[list[str]]:
 def links(name: str, sources: list[list[str]], targets: list[list[str]]) -> list[list[tuple[int, int]]]:
     """Train a model that gives each target word at most one source word; return these links of each pair."""
     library = import_module("thot.alignment")
-    models = []
+    models: list[tuple[Any, int | None]] = []
     for kind, rounds in SCHEDULES[name]:
         models.append((getattr(library, kind)(*(model for model, _ in models[-1:])), rounds))
     last = models[-1][0]
