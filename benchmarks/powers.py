@@ -74,6 +74,17 @@ def fit_with_constant(sizes: Sequence[float], costs: Sequence[float]) -> Power |
     return found if moved <= _MOVES else None
 
 
+def last_line(sizes: Sequence[float], costs: Sequence[float]) -> Power | None:
+    """Return the straight line through the median costs of the two largest sizes, None where it falls."""
+    n, cost = _positive(sizes, costs)
+    kinds = np.unique(n)[-2:].tolist()
+    if len(kinds) < 2:
+        return None
+    before, last = (float(np.median(cost[n == kind])) for kind in kinds)
+    slope = (last - before) / (kinds[1] - kinds[0])
+    return Power(slope, 1.0, last - slope * kinds[1]) if slope > 0 else None
+
+
 def _best(n: np.ndarray, cost: np.ndarray) -> Power | None:
     best, least = None, np.inf
     for place, exponent in enumerate(_EXPONENTS.tolist()):

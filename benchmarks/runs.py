@@ -36,10 +36,19 @@ def toml(settings: Settings) -> str:
 
 
 class Kernels:
-    """The folder that compiled kernels are kept in from one process to the next."""
+    """The folder that compiled kernels are kept in from one process to the next.
 
-    def __init__(self, default: Path) -> None:
-        self.folder = Path(os.environ.get("NUMBA_CACHE_DIR") or default).absolute()
+    Parameters
+    ----------
+    default : Path, optional
+        Where, if NUMBA_CACHE_DIR does not say it; None is the checkout's own place, which all its commands use.
+    """
+
+    def __init__(self, default: Path | None) -> None:
+        self.setting = os.environ.get("NUMBA_CACHE_DIR") or ("" if default is None else str(default))
+        self.folder = Path(self.setting or ROOT / "align" / "__pycache__").absolute()
+        if self.setting:
+            self.setting = str(self.folder)
 
     def state(self) -> set[tuple[str, int]]:
         """Return what is there: another result means that something was compiled."""
@@ -73,7 +82,7 @@ class Pipeline:
         self._root = workdir.absolute() / settings["corpus"]["name"]
         self._latest = workdir / settings["corpus"]["name"] / "latest"
         self._kernels = kernels
-        self._environment = environment(threads=jobs, NUMBA_CACHE_DIR=str(kernels.folder))
+        self._environment = environment(threads=jobs, NUMBA_CACHE_DIR=kernels.setting)
         self._command = [
             *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", config.absolute()),
             *("--workdir", workdir.absolute(), "--jobs", str(jobs), "--seed", str(seed)),

@@ -49,7 +49,7 @@ class Runs:
     Parameters
     ----------
     folder : Path
-        For configurations, logs, kernels and work.
+        For configurations, logs and work.
     settings : Settings
         Of the corpus; the name and number of pairs of a run are added.
     options : sequence of str
@@ -60,7 +60,7 @@ class Runs:
     def __init__(self, folder: Path, settings: Settings, options: Sequence[str], seed: int) -> None:
         self._folder, self._settings, self._seed = folder, settings, seed
         self.options = list(options)
-        self._kernels = Kernels(folder / "kernels")
+        self._kernels = Kernels(None)
         # With gold text, how good the links are is measured too.
         self.last = "evaluate" if "gold" in settings else "align"
 
@@ -112,7 +112,7 @@ class Runs:
             watched = [pipeline.watched(stages, self.options) for stages in steps]
             if pipeline.compiled() == before:
                 return pipeline, work, watched
-        raise WorkError(f"{name}: kernels are compiled in every run; is NUMBA_CACHE_DIR writable?")
+        raise WorkError(f"{name}: kernels are compiled in every run; is their folder writable?")
 
 
 def figures_of(pipeline: Pipeline, watched: Sequence[Watched]) -> dict[str, StageFigures]:
