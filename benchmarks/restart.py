@@ -239,8 +239,8 @@ def verdict(memory: dict[str, Any]) -> str:
     options = " ".join(memory["same_as"]) or "the same options"
     files = ", ".join(f"{name} {'same' if same else 'DIFFERENT'}" for name, same in memory["same"].items())
     return (
-        f"{'; '.join(kept)}. The lexicon was made of {memory['sample']} of {memory['pairs_of_corpus']} pairs, "
-        f"of which {memory['sampled']} were sampled. A run with all memory and {options}: {files}.\n"
+        f"{'; '.join(kept)}. The lexicon was made of {memory['sample']} of {memory['pairs_of_corpus']} "
+        f"pairs, of which {memory['sampled']} were sampled. A run with all memory and {options}: {files}.\n"
     )
 
 

@@ -41,7 +41,7 @@ class Kernels:
     Parameters
     ----------
     default : Path, optional
-        Where, if NUMBA_CACHE_DIR does not say it; None is the checkout's own place, which all its commands use.
+        Where, if NUMBA_CACHE_DIR does not say it; None is the place that all commands of a checkout use.
     """
 
     def __init__(self, default: Path | None) -> None:
