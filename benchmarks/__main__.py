@@ -150,9 +150,9 @@ class Bench:
     def publish(self, trials: list[Trial]) -> None:
         """Write the table, and every figure as CSV and JSON."""
         told = facts(self._args.seed, **self._versions)
-        told |= {"pairs": self._lines, "tokens": self._args.tokens, "absent": self._absent}
-        if self._text is not None:
-            told["pairs of other aligners"] = self._text.pairs
+        assert self._text is not None
+        told |= {"pairs": self._lines, "pairs of other aligners": self._text.pairs}
+        told |= {"tokens": self._args.tokens, "absent": self._absent}
         gold = None if self._args.gold is None else links_file(self._args.gold)
         rows = rows_of(trials, self._lines, gold, self._args.train)
         write_csv(self._out / "results.csv", rows)

@@ -70,7 +70,8 @@ PEER_NOTES = """\
 "Tokens to links" is one process of the pipeline, from its stage lexicon to its stage align (lexicon, label,
 featurize, train, align, and its start): what other aligners do in both directions. "Text to links" has
 download, preprocess and embed besides. Other aligners read the same tokens, with their defaults, one thread;
-putting their two directions together is not counted. Ratios are to eflomal in the same round.
+putting their two directions together is not counted. Pairs a second are those of the corpus, without
+gold text, which all of them align too. Ratios are to eflomal in the same round.
 """
 
 
@@ -128,7 +129,10 @@ def _stage(stage: StageFigures, pairs: int) -> Row:
 def page(told: dict[str, Any], rows: Sequence[Row], accuracy: Table) -> str:
     """Return the whole report."""
     parts = ["# Speed, memory and accuracy\n", facts_text(told)]
-    parts.append(f"- {told['pairs']} pairs; other aligners were given {told['tokens']} tokens\n")
+    parts.append(
+        f"- {told['pairs']} pairs; other aligners were given {told['tokens']} tokens, lower-cased, of "
+        f"{told['pairs of other aligners']} pairs (with the gold text, if any)\n"
+    )
     parts.append(NOTES)
     for jobs in sorted({row["jobs"] for row in rows if row["what"] == _STAGE}):
         parts.append(f"## The pipeline, --jobs {jobs}\n\n{markdown(stage_lines(rows, jobs))}")

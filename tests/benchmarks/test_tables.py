@@ -82,7 +82,8 @@ def test_accuracy_is_the_median_of_rounds_and_the_best_method_is_told(tmp_path):
 def test_the_page_names_what_was_not_measured():
     told = {
         "command": "c", "date": "d", "cpu": "x", "cores": 2, "seed": 0, "versions": {},
-        "pairs": 600, "tokens": "surface", "absent": {"fast_align": "no fast_align on the PATH"},
+        "pairs": 600, "pairs of other aligners": 612, "tokens": "surface",
+        "absent": {"fast_align": "no fast_align on the PATH"},
     }  # fmt: skip
     text = page(told, rows_of(trials(), 600, None, 0), [])
     assert "fast_align: not measured: no fast_align on the PATH" in text
