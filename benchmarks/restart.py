@@ -137,7 +137,9 @@ def memory_run(runs: Runs, pairs: int, jobs: int, size: str, same_as: list[str] 
     watched = pipeline.watched("align", runs.options, words=("--memory", size))
     stages = figures_of(pipeline, [watched])
     notes = notes_of(pipeline, "lexicon")
-    sample, there = notes["pairs"], notes["pairs_of_corpus"]
+    # Gold text is counted besides what lexicon.pairs says.
+    sample = notes.get("pairs_chosen", notes["pairs"])
+    there = notes["pairs_of_corpus"]
     if same_as is None:
         same_as = [f"lexicon.pairs={sample}"] if sample < there else []
     limited = digests(pipeline)
