@@ -15,6 +15,7 @@ import numpy as np
 
 from align.decoding import decode, score
 from align.problem import MatchingProblem
+from align.programme import ProgrammeProblem
 from align.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
 # Pairs whose features are copied at a time.
 _PAIRS_AT_A_TIME = 256
+
+ORACLES = ("assignment", "programme")
 
 
 @dataclass(frozen=True)
@@ -42,6 +45,8 @@ class Learner:
         As of the solver and of :class:`~align.problem.MatchingProblem`; not all solvers take a ball.
     most : int
         Links that a word may have, >= 1.
+    oracle : str
+        One of :data:`ORACLES`: an assignment (with ``most`` > 1 a flow), or the same by linear programming.
     """
 
     edges: Edges
@@ -56,6 +61,7 @@ class Learner:
     most: int = 1
     origin: np.ndarray | None = None
     ball: float | None = None
+    oracle: str = "assignment"
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """Learn from some pairs, int (n,), n >= 1, that have sure links; float64, shape (d,)."""
@@ -70,9 +76,9 @@ class Learner:
         )
         return fit.weights
 
-    def problem(self, pairs: np.ndarray) -> MatchingProblem:
+    def problem(self, pairs: np.ndarray) -> MatchingProblem | ProgrammeProblem:
         """Return what is solved to learn from some pairs, int (n,); errors are those of the problem."""
-        return MatchingProblem(
+        compiled = MatchingProblem(
             self.edges,
             self.labels,
             cost_fn=self.cost_fn,
@@ -80,6 +86,7 @@ class Learner:
             pairs=pairs,
             most=self.most,
         )
+        return compiled if self.oracle == "assignment" else ProgrammeProblem(compiled)
 
     def links(self, weights: np.ndarray, pairs: np.ndarray) -> Found:
         """Return the links that weights make in some pairs, int (n,), and what the labels say of them."""

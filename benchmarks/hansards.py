@@ -16,15 +16,15 @@ LANGUAGES = ("en", "fr")
 TRAIN = 100
 
 
-def add_arguments(parser: argparse.ArgumentParser) -> None:
+def add_arguments(parser: argparse.ArgumentParser, *, required: bool = True) -> None:
     """Declare the options."""
     parser.add_argument(
         "--hansards",
-        required=True,
+        required=required,
         type=Path,
         help="prefix of the bitext's .en and .fr, or a folder with hansards.en, hansards.fr; .xz, .gz too",
     )
-    parser.add_argument("--gold", required=True, type=Path, help="prefix of .en, .fr and .align")
+    parser.add_argument("--gold", required=required, type=Path, help="prefix of .en, .fr and .align")
 
 
 def settings(args: argparse.Namespace, name: str, size: int) -> dict[str, dict[str, Any]]:

@@ -45,13 +45,14 @@ each); PSS: with shared pages shared out, looked at less often; manifest: the su
 
 @dataclass
 class Killed:
-    """One round: the whole stage, the killed one and the second start."""
+    """One round: the whole stage, the killed one, the second start; seconds of the stage itself in two."""
 
     round: int
     full: Watched
     killed: Watched
     again: Watched
     stage_seconds: float
+    again_seconds: float
     same: dict[str, bool]
 
     @property
@@ -123,11 +124,12 @@ def killed_round(runs: Runs, pairs: int, jobs: int, share: float, number: int) -
     if not killed.killed:
         raise WorkError("align was over before it could be killed; give more --pairs or a smaller --kill-at")
     again = other.watched("align", runs.options)
+    left = figures_of(other, [again])["align"].seconds
     found = digests(other)
     same = {name: found[name] == expected[name] for name in expected}
     shutil.rmtree(work)
     shutil.rmtree(other_work)
-    return Killed(number, full, killed, again, seconds, same)
+    return Killed(number, full, killed, again, seconds, left, same)
 
 
 def memory_run(runs: Runs, pairs: int, jobs: int, size: str, same_as: list[str] | None) -> dict[str, Any]:
@@ -206,6 +208,7 @@ def restart_lines(rounds: list[Killed]) -> Table:
             "align itself, s": f"{each.stage_seconds:.2f}",
             "killed": each.killed.killed,
             "again, s": f"{each.again.usage.seconds:.2f}",
+            "align itself again, s": f"{each.again_seconds:.2f}",
             "again / T": f"{each.share:.2f}",
             "CPU again / T": f"{each.again.usage.cpu_seconds / each.full.usage.cpu_seconds:.2f}",
             **{f"same {name}": "yes" if same else "NO" for name, same in each.same.items()},

@@ -67,14 +67,21 @@ class Pipeline:
         The configuration.
     workdir : Path
         The work folder; runs of the same ``corpus.name`` share what they have in common.
-    kernels : Kernels
-        Where compiled kernels are.
+    kernels : Kernels, optional
+        Where compiled kernels are, for ``timed`` and ``compiled``. None: where they are kept anyway.
     jobs, seed : int
         As the pipeline's.
     """
 
     def __init__(
-        self, config: Path, settings: Settings, *, workdir: Path, kernels: Kernels, jobs: int, seed: int
+        self,
+        config: Path,
+        settings: Settings,
+        *,
+        workdir: Path,
+        kernels: Kernels | None,
+        jobs: int,
+        seed: int,
     ) -> None:
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(toml(settings), encoding="utf-8", newline="\n")
@@ -82,7 +89,8 @@ class Pipeline:
         self._root = workdir.absolute() / settings["corpus"]["name"]
         self._latest = workdir / settings["corpus"]["name"] / "latest"
         self._kernels = kernels
-        self._environment = environment(threads=jobs, NUMBA_CACHE_DIR=kernels.setting)
+        folder = {} if kernels is None else {"NUMBA_CACHE_DIR": kernels.setting}
+        self._environment = environment(threads=jobs, **folder)
         self._command = [
             *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", config.absolute()),
             *("--workdir", workdir.absolute(), "--jobs", str(jobs), "--seed", str(seed)),
@@ -100,6 +108,7 @@ class Pipeline:
         WorkError
             If the run fails, or kernels are compiled every time.
         """
+        assert self._kernels is not None, "stages are timed where it is known what was compiled"
         for _ in range(_TRIES):
             before = self._kernels.state()
             usage = self.run(stages, options, again=True)
@@ -141,4 +150,5 @@ class Pipeline:
 
     def compiled(self) -> set[tuple[str, int]]:
         """Return the compiled kernels there are: another set after a run means that it compiled some."""
+        assert self._kernels is not None, "runs are watched where it is known what was compiled"
         return self._kernels.state()

@@ -1,7 +1,8 @@
 """All solvers of the structured SVM on the same problems: how fast the duality gap closes.
 
 Hansards gold: the first 100 annotated pairs, matchings. Silver: pairs of the bitext with sampled labels.
-Scene: images with six labels, alone and with weights for all pairs of labels.
+Scene: images with six labels, alone and with weights for all pairs of labels. Where neither is given: the
+annotated pairs of the embedded sample that may train.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import argparse
 import csv
 import math
 import time
+import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +30,8 @@ from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.hansards import TRAIN
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.process import ROOT
+from benchmarks.runs import Pipeline
 from pipeline.plots import training_curve
 
 # Options a solver is also run with: a name for the tables, the solver and its options.
@@ -39,6 +42,7 @@ LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
 
 # Regularisation of the alignment problems, and C of the scene, lam = 1 / (C n).
 LAM, SCENE_C = 0.01, 0.1
+SAMPLE = ROOT / "data" / "sample" / "sample.toml"
 SCENE_FILES = ("X_train", "y_train", "X_test", "y_test")
 
 # Drawn alone, of the first of the solvers: primal and dual on 100 pairs, the gap on the scene.
@@ -96,7 +100,7 @@ class Run(NamedTuple):
 def main() -> None:
     """Measure and write the results."""
     parser = argparse.ArgumentParser(prog="python -m benchmarks.solvers", description=__doc__)
-    hansards.add_arguments(parser)
+    hansards.add_arguments(parser, required=False)
     parser.add_argument("--scene", type=Path, metavar="NPZ", help=f"arrays {', '.join(SCENE_FILES)}")
     parser.add_argument(
         "--size", type=int, default=20_000, metavar="N", help="pairs of text (default: %(default)s)"
@@ -124,11 +128,17 @@ def run(args: argparse.Namespace) -> None:
     chosen = solvers_of(args.solvers)
     if args.size < 1 or args.silver < 0 or args.passes < 1 or not args.seconds > 0:
         raise InputError("--size, --silver, --passes, --seconds: give numbers above 0; --silver may be 0")
-    scene = [] if args.scene is None else scene_tasks(args.scene)
+    if (args.hansards is None) != (args.gold is None):
+        raise InputError("--hansards, --gold: give both or none")
+    tasks = [] if args.scene is None else scene_tasks(args.scene)
     args.out.mkdir(parents=True, exist_ok=True)
     told = facts(args.seed)
     parts, values = ["# How fast the solvers close the duality gap\n", facts_text(told) + "\n", NOTES], []
-    for task in [*scene, *_alignment_tasks(args)]:
+    if args.hansards is not None:
+        tasks += _alignment_tasks(args)
+    elif not tasks:
+        tasks.append(_sample_task(args))
+    for task in tasks:
         runs = [
             solve(task, name, passes=args.passes, seconds=args.seconds, seed=args.seed)
             for name in chosen
@@ -194,28 +204,40 @@ def scene_tasks(path: Path) -> list[Task]:
 
 
 def _alignment_tasks(args: argparse.Namespace) -> list[Task]:
-    """Run the pipeline as far as features; return the problem of gold labels, and that of silver ones."""
-    settings = hansards.merged(
-        hansards.settings(args, str(args.size), args.size),
-        {"gold": {"train": TRAIN}, "train": {"fertility": 1}},
-    )
-    pipeline = Pipeline(
-        args.out / f"{args.size}.toml",
-        settings,
+    """Return the problem of the gold labels of the Hansards, and that of silver ones."""
+    settings = hansards.merged(hansards.settings(args, str(args.size), args.size), {"gold": {"train": TRAIN}})
+    pipeline = _pipeline(args, str(args.size), settings)
+    tasks = [_task("hansards-gold", pipeline, ["train.labels=gold"])]
+    if args.silver:
+        silver = ["train.labels=silver", f"label.pairs={args.silver}"]
+        tasks.append(_task("hansards-silver", pipeline, silver))
+    return tasks
+
+
+def _sample_task(args: argparse.Namespace) -> Task:
+    """Return the problem of the annotated pairs of the embedded sample that may train."""
+    settings = tomllib.loads(SAMPLE.read_text(encoding="utf-8"))
+    for section in ("corpus", "gold"):
+        settings[section]["files"] = [str(SAMPLE.parent / name) for name in settings[section]["files"]]
+    settings["gold"]["links"] = str(SAMPLE.parent / settings["gold"]["links"])
+    return _task("sample-gold", _pipeline(args, "sample", settings), ["train.labels=gold"])
+
+
+def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, dict[str, Any]]) -> Pipeline:
+    return Pipeline(
+        args.out / f"{name}.toml",
+        hansards.merged(settings, {"train": {"fertility": 1}}),
         workdir=args.workdir,
-        kernels=Kernels(args.out / "kernels"),
+        kernels=None,
         jobs=args.jobs,
         seed=args.seed,
     )
-    wanted = [("hansards-gold", ["train.labels=gold"])]
-    if args.silver:
-        wanted.append(("hansards-silver", ["train.labels=silver", f"label.pairs={args.silver}"]))
-    tasks = []
-    for name, options in wanted:
-        pipeline.run("featurize", options)
-        problem = alignment_problem(pipeline.folder("featurize"), pipeline.folder("label"))
-        tasks.append(Task(name, problem, LAM))
-    return tasks
+
+
+def _task(name: str, pipeline: Pipeline, options: Sequence[str]) -> Task:
+    """Run the pipeline as far as features; return the problem of its labels."""
+    pipeline.run("featurize", options)
+    return Task(name, alignment_problem(pipeline.folder("featurize"), pipeline.folder("label")), LAM)
 
 
 def alignment_problem(featurize: Path, label: Path) -> MatchingProblem:
@@ -318,7 +340,7 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(13, 4.5), dpi=110, layout="constrained")
+    figure = Figure(figsize=(14, 4.5), dpi=110, layout="constrained")
     FigureCanvasAgg(figure)
     figure.suptitle(title)
     panels = figure.subplots(1, 3, sharey=True)
@@ -333,8 +355,9 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
         axes.grid(visible=True, which="major", alpha=0.3)
         axes.tick_params(axis="x", which="both", labelrotation=30)  # a short axis has many labels
     panels[0].set_ylabel("duality gap / primal, least so far")
-    if panels[-1].get_legend_handles_labels()[0]:
-        panels[-1].legend(fontsize="small", loc="lower left")  # where no curve ever is
+    handles, names = panels[-1].get_legend_handles_labels()
+    if handles:
+        figure.legend(handles, names, fontsize="small", loc="outside right center")
     figure.savefig(path, metadata={"Software": None})
 
 

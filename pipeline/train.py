@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,14 +15,15 @@ from align.features import EXTRA_GROUPS, GROUPS, Edges, Resources, extra_names
 from align.heldout import Learner
 from align.labels import Labels
 from align.model import Model
-from align.problem import MatchingProblem
+from align.problem import Problem
 from align.shipped import DEFAULT
-from align.solvers import SOLVERS, Fit, Progress, links_a_word
+from align.solvers import SOLVERS, Fit, Progress, links_a_word, most_passes
 from pipeline import label
 from pipeline.config import Config
 from pipeline.featurize import load_edges
 from pipeline.plots import training_curve
 from pipeline.stage import StageContext
+from pipeline.train_checks import check_options
 from pipeline.train_heldout import calibration_of, choose
 from pipeline.train_model import (
     NO_WEIGHTS,
@@ -50,10 +50,11 @@ def run(
     labels: str | None = None,
     weights: str = DEFAULT,
     solver: str = "bcfw",
+    oracle: str = "assignment",
     cost_fn: float = 3.0,
     cost_fp: float = 1.0,
     lam: float = 0.01,
-    passes: int = 50,
+    passes: int | None = None,
     tolerance: float = 1e-3,
     time_limit: float | None = None,
     fertility: int | None = None,
@@ -76,7 +77,11 @@ def run(
         The method: bcfw, bcfw-away and bcfw-pairwise (one pair at a time, in different steps; the last two
         get nearest to the minimum), minibatch (as bcfw, several pairs in parallel), fw (all pairs at once; it
         needs many passes); or, with fertility 1 only, extragradient or extragradient-kl (dual extragradient,
-        Euclidean projections or such by relative entropy; some ten times as many passes, see train.passes).
+        Euclidean projections or such by relative entropy).
+    oracle : str
+        How the best links under some weights are found: assignment (compiled; with fertility above 1 a flow),
+        or programme, the same by linear programming, hundreds of times slower, to compare with. The solvers
+        named extragradient project instead and take the first only.
     cost_fn : float
         Cost of a missed sure link, >= 0.
     cost_fp : float
@@ -85,7 +90,8 @@ def run(
         Regularisation, > 0: the weight of |w - w_0|^2 / 2, w_0 the known weights, against the mean loss of a
         pair.
     passes : int
-        At most so many passes over the labelled pairs, >= 1.
+        At most so many passes over the labelled pairs, >= 1. Default: 50, with fw, extragradient and
+        extragradient-kl 1,000.
     tolerance : float
         Stop when the duality gap is at most this share of the primal objective, >= 0.
     time_limit : float, optional
@@ -110,11 +116,13 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    _check_options(solver, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility, ball, folds)
+    check_options(
+        solver, oracle, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility, ball, folds
+    )
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
-    fertility = links_a_word(solver, fertility)
+    fertility, passes = links_a_word(solver, fertility), most_passes(solver, passes)
     edges = load_edges(context.inputs["featurize"])
     known = Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
@@ -132,6 +140,7 @@ def run(
         most=fertility,
         origin=origin_of(context, names),
         ball=ball,
+        oracle=oracle,
     )
     problem = _problem(context, learner, usable)
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
@@ -159,6 +168,8 @@ def run(
         options["fertility"] = fertility
     if ball is not None:
         options["ball"] = ball
+    if oracle != "assignment":
+        options["oracle"] = oracle
     if folds:
         options["folds"] = folds
     facts = {
@@ -187,7 +198,7 @@ def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
     options = dict(config.values["train"])
     del options["labels"], options["weights"]  # the stage label refuses wrong ones
-    _check_options(**options)
+    check_options(**options)
     local_files(config)
 
 
@@ -203,46 +214,6 @@ def local_files(config: Config) -> list[Path]:
     if wanted == "none" and config.option("train.weights") == NO_WEIGHTS:
         raise InputError("train.weights: none, and train.labels is none too: nothing tells what a link is")
     return weights_files(config)
-
-
-def _check_options(
-    solver: str,
-    cost_fn: float,
-    cost_fp: float,
-    lam: float,
-    passes: int,
-    tolerance: float,
-    time_limit: float | None,
-    fertility: int | None,
-    ball: float | None,
-    folds: int,
-) -> None:
-    if solver not in SOLVERS:
-        raise InputError(f"train.solver: {solver!r} is no solver; give one of {', '.join(SOLVERS)}")
-    for name, value, fits, wanted in (
-        ("cost_fn", cost_fn, 0 <= cost_fn < math.inf, "a number of 0 or more"),
-        ("cost_fp", cost_fp, 0 <= cost_fp < math.inf, "a number of 0 or more"),
-        ("lam", lam, 0 < lam < math.inf, "a number above 0"),
-        ("passes", passes, passes >= 1, "1 or more"),
-        ("tolerance", tolerance, 0 <= tolerance < math.inf, "a number of 0 or more"),
-        ("time_limit", time_limit, time_limit is None or time_limit > 0, "seconds above 0"),
-        ("fertility", fertility, fertility is None or 1 <= fertility < 1 << 31, "1 or more"),
-        ("ball", ball, ball is None or 0 < ball < math.inf, "a radius above 0"),
-        ("folds", folds, folds == 0 or 2 <= folds < 1 << 31, "0, or 2 or more"),
-    ):
-        if not fits:
-            raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
-    most = SOLVERS[solver].most
-    if most is not None and fertility is not None and fertility > most:
-        raise InputError(
-            f"train.fertility: {solver} learns at most {most} links a word, not {fertility}; "
-            f"set train.fertility={most}, or train.solver=bcfw"
-        )
-    if ball is not None and not SOLVERS[solver].ball:
-        takes = ", ".join(name for name in SOLVERS if SOLVERS[name].ball)
-        raise InputError(
-            f"train.ball: {solver} takes none; leave it out, or set train.solver to one of {takes}"
-        )
 
 
 def _usable_pairs(edges: Edges, labels: Labels, label_folder: Path) -> np.ndarray:
@@ -272,7 +243,7 @@ def _threshold(label_folder: Path) -> str:
         return ""
 
 
-def _problem(context: StageContext, learner: Learner, pairs: np.ndarray) -> MatchingProblem:
+def _problem(context: StageContext, learner: Learner, pairs: np.ndarray) -> Problem:
     """Return what is solved.
 
     Raises
@@ -286,7 +257,7 @@ def _problem(context: StageContext, learner: Learner, pairs: np.ndarray) -> Matc
         raise InputError(f"{context.inputs['featurize']}: {error}; run label and featurize again") from None
 
 
-def _solve(context: StageContext, problem: MatchingProblem, solver: str, **options: Any) -> Fit:
+def _solve(context: StageContext, problem: Problem, solver: str, **options: Any) -> Fit:
     """Run the solver, from the checkpoint of a killed run where there is one."""
     path = context.folder / CHECKPOINT
     if SOLVERS[solver].threads:

@@ -37,6 +37,7 @@ def checkout(tmp_path_factory):
     folder = tmp_path_factory.mktemp("checkout")
     shutil.copy(ROOT / "run_pipeline.py", folder)
     shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("work"))
+    shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "pairs.tsv").write_text("The train is late.\tLe train est en retard.\n", encoding="utf-8")
     for name, text in {"gold.align": "0-0 1p1\n", "forward.txt": "0-0 1-1\n", "reverse.txt": "0-0\n"}.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -94,7 +95,12 @@ def test_a_command_works_as_written(sample, command):
     if " serve " in command:
         check_serve(sample, command)
         return
+    if "benchmarks.solvers" in command:
+        more += ["--passes", "3"]
     output = run(sample, command, *more)
+    if "benchmarks.solvers" in command:
+        assert output.startswith("# How fast the solvers close the duality gap")
+        assert (sample / "solvers" / "sample-gold.png").read_bytes().startswith(b"\x89PNG")
     if command == "python run_pipeline.py" or "my.toml" in command:
         assert output.startswith(("AER 0.", "map "))
         assert re.search(r"^AER 0\.\d{4} P ", output, re.M)
@@ -130,13 +136,17 @@ def check_serve(sample, command):
 
 
 @pytest.mark.slow
-def test_the_python_example_works(sample):
-    (program,) = blocks("python")
-    program = program.replace("aligner.align(", "print(aligner.align(", 1).replace(
+def test_the_python_examples_work(sample):
+    aligning, solving = blocks("python")
+    aligning = aligning.replace("aligner.align(", "print(aligner.align(", 1).replace(
         'retard.")\n', 'retard."))\n', 1
     )
-    (sample / "example.py").write_text(program, encoding="utf-8")
+    (sample / "example.py").write_text(aligning, encoding="utf-8")
     assert run(sample, "python example.py").startswith("[(0, 0)")
+    (sample / "solving.py").write_text(solving, encoding="utf-8")
+    status, primal, gap = run(sample, "python solving.py").split()
+    assert status == "converged"
+    assert 0 <= float(gap) <= 1e-4 * float(primal)
 
 
 def test_files_the_readme_names_exist():

@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -22,7 +23,7 @@ from align.solvers.state import State
 
 __all__ = [
     "SOLVERS", "AtomState", "BatchState", "BlockState", "Fit", "Progress", "Row", "Solver", "State", "bcfw",
-    "block_away", "extragradient", "fw", "links_a_word", "minibatch",
+    "block_away", "extragradient", "fw", "links_a_word", "minibatch", "most_passes",
 ]  # fmt: skip
 
 
@@ -41,8 +42,9 @@ class Solver(NamedTuple):
         Whether ``run`` also takes ``jobs``, the number of threads to share the work; it changes no result.
     most : int, optional
         Links a word that it can learn at most; None: any number.
-    ball : bool
-        Whether it takes ``ball``.
+    projects : bool
+        Whether it projects onto the matching polytopes, where others ask an oracle for a labelling. It then
+        takes ``ball``, and a :class:`~align.problem.MatchingProblem` only.
     """
 
     run: Callable[..., Fit]
@@ -50,7 +52,7 @@ class Solver(NamedTuple):
     meaning: str
     threads: bool = False
     most: int | None = None
-    ball: bool = False
+    projects: bool = False
 
 
 SOLVERS = {
@@ -70,14 +72,14 @@ SOLVERS = {
         ExtragradientState.load,
         "dual extragradient, Euclidean projections; one link a word",
         most=1,
-        ball=True,
+        projects=True,
     ),
     "extragradient-kl": Solver(
         partial(extragradient, geometry="kl"),
         ExtragradientState.load,
         "dual extragradient, projections by relative entropy; one link a word",
         most=1,
-        ball=True,
+        projects=True,
     ),
 }
 
@@ -91,3 +93,11 @@ def links_a_word(solver: str, fertility: int | None) -> int:
         return fertility
     most = SOLVERS[solver].most if solver in SOLVERS else None
     return _LINKS_A_WORD if most is None else min(most, _LINKS_A_WORD)
+
+
+def most_passes(solver: str, passes: int | None) -> int:
+    """Return at most how many passes are made: ``passes``, else what the solver's own signature says."""
+    if passes is not None:
+        return passes
+    found: int = inspect.signature(SOLVERS[solver].run).parameters["passes"].default
+    return found

@@ -62,7 +62,7 @@ def extragradient(
     *,
     lam: float = 0.01,
     ball: float | None = None,
-    passes: int = 50,
+    passes: int = 1000,
     tolerance: float = 1e-3,
     seed: int = 0,
     geometry: str = "euclidean",

@@ -54,7 +54,7 @@ def fw(
     problem: Problem,
     *,
     lam: float = 0.01,
-    passes: int = 50,
+    passes: int = 1000,
     tolerance: float = 1e-3,
     seed: int = 0,
     step: str = "line-search",

@@ -11,6 +11,7 @@ from align.chains import ChainProblem
 from align.compiled import is_compiled
 from align.multilabel import MultilabelProblem, all_edges
 from align.problem import MatchingProblem, Vertex
+from align.programme import ProgrammeProblem
 from align.quadratic_problem import QuadraticProblem
 from align.solvers import bcfw
 from align.triplets import TripletProblem
@@ -97,6 +98,11 @@ def matching(most):
     return problem, listed
 
 
+def programme(most):
+    problem, listed = matching(most)
+    return ProgrammeProblem(problem), listed
+
+
 def quadratic():
     """Its labellings are vertices of a relaxation: not listed here."""
     edges, labels = alignment(1)
@@ -166,6 +172,8 @@ def chains():
 CASES = {
     "matching": lambda: matching(1),
     "two links a word": lambda: matching(2),
+    "matching, linear programme": lambda: programme(1),
+    "two links a word, linear programme": lambda: programme(2),
     "quadratic": quadratic,
     "multilabel": lambda: multilabel((), 4),
     "multilabel, one weight a pair": lambda: multilabel(all_edges(3), 1),
@@ -176,7 +184,7 @@ CASES = {
     "chains": chains,
 }
 LISTED = [name for name in CASES if name != "quadratic"]
-COMPILED = [name for name in CASES if name != "quadratic"]
+COMPILED = [name for name in LISTED if not name.endswith("linear programme")]
 
 
 @pytest.fixture

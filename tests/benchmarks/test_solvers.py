@@ -164,8 +164,9 @@ def test_one_command_leaves_tables_and_curves(task, scene, tmp_path, monkeypatch
     monkeypatch.setattr(solvers, "_alignment_tasks", lambda args: [replace(task, name="hansards-gold")])
     out = tmp_path / "out"
     args = argparse.Namespace(
-        scene=scene(), solvers=None, size=1, silver=0, passes=3, seconds=20.0, seed=0, out=out
-    )
+        hansards=tmp_path, gold=tmp_path, scene=scene(), solvers=None, size=1, silver=0, passes=3,
+        seconds=20.0, seed=0, out=out,
+    )  # fmt: skip
     solvers.run(args)
     text = (out / "solvers.md").read_text(encoding="utf-8")
     assert capsys.readouterr().out == text
@@ -191,4 +192,35 @@ def test_numbers_out_of_range_are_refused(tmp_path, name, value):
     args = argparse.Namespace(solvers=None, size=1, silver=0, passes=1, seconds=1.0, scene=None, out=tmp_path)
     setattr(args, name, value)
     with pytest.raises(InputError, match="give numbers above 0"):
+        solvers.run(args)
+
+
+def test_without_data_it_is_the_embedded_sample(task, tmp_path, monkeypatch):
+    made = []
+
+    class Made:
+        def __init__(self, config, settings, **other):
+            made.append(settings)
+
+        def run(self, stages, options):
+            made.append(options)
+
+        def folder(self, stage):
+            return tmp_path / stage
+
+    monkeypatch.setattr(solvers, "Pipeline", Made)
+    monkeypatch.setattr(solvers, "alignment_problem", lambda featurize, label: task.problem)
+    args = argparse.Namespace(
+        hansards=None, gold=None, scene=None, solvers="bcfw", size=1, silver=0, passes=2, seconds=20.0,
+        seed=0, jobs=1, workdir=tmp_path, out=tmp_path / "out",
+    )  # fmt: skip
+    solvers.run(args)
+    settings, options = made
+    assert settings["corpus"]["files"][0] == str(solvers.SAMPLE.parent / "sample.en")
+    assert settings["gold"]["train"] == 60
+    assert settings["train"] == {"fertility": 1}
+    assert options == ["train.labels=gold"]
+    assert (tmp_path / "out" / "sample-gold.png").exists()
+    args.gold = tmp_path
+    with pytest.raises(InputError, match="--hansards, --gold: give both or none"):
         solvers.run(args)

@@ -3,6 +3,7 @@ import inspect
 import json
 import math
 import os
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +23,7 @@ from align.links import Link
 from align.matching import solve
 from align.model import Model
 from align.selection import grid_around, select
-from align.solvers import SOLVERS, Fit, Row
+from align.solvers import SOLVERS, Fit, Row, most_passes
 from align.vocabulary import Vocabulary
 from align.weights import Weights
 from pipeline import train
@@ -581,8 +582,14 @@ def test_a_gap_that_does_not_fall_is_an_error():
 @pytest.mark.parametrize("solver", SOLVERS)
 def test_defaults_are_those_of_the_solver(solver):
     mine, its = (inspect.signature(function).parameters for function in (train.run, SOLVERS[solver].run))
-    for name in ("lam", "passes", "tolerance", "time_limit"):
+    for name in ("lam", "tolerance", "time_limit"):
         assert mine[name].default == its[name].default
+    assert mine["passes"].default is None
+    assert most_passes(solver, None) == its["passes"].default
+    assert most_passes(solver, 3) == 3
+    told = " ".join(train.run.__doc__.split())
+    if its["passes"].default != 50:
+        assert re.search(rf"with [^.]*{solver}[^.]* {its['passes'].default:,}\.", told)
 
 
 def test_the_curve_has_the_same_bytes_for_the_same_figures(tmp_path):
@@ -648,3 +655,25 @@ class TestExtragradient:
             train.run(context, ball=1.0, fertility=1)
         with pytest.raises(InputError, match=r"train\.ball: 0\.0 is out of range; give a radius above 0"):
             train.run(context, solver="extragradient", fertility=1, ball=0.0)
+        with pytest.raises(InputError, match=r"train\.oracle: extragradient takes the assignment only"):
+            train.run(context, solver="extragradient", fertility=1, oracle="programme")
+
+
+class TestLinearProgrammes:
+    @pytest.mark.parametrize("fertility", [1, 2])
+    def test_the_minimum_is_that_of_the_assignment(self, stages, tmp_path, fertility):
+        for name in ("assignment", "programme"):
+            train.run(
+                context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=0.1
+            )
+        fast, slow = (
+            json.loads((tmp_path / name / "training.json").read_text(encoding="utf-8"))
+            for name in ("assignment", "programme")
+        )
+        assert fast["status"] == slow["status"] == "converged"
+        assert slow["primal"] == pytest.approx(fast["primal"], rel=2e-4)
+        assert slow["oracle"] == "programme"
+
+    def test_another_oracle_is_refused(self, stages, tmp_path):
+        with pytest.raises(InputError, match=r"train\.oracle: 'simplex' is no oracle; give one of assi"):
+            train.run(context_of(stages, tmp_path / "out"), oracle="simplex")

@@ -450,4 +450,4 @@ def test_they_are_found_by_name():
     )
     for name in ("extragradient", "extragradient-kl"):
         assert SOLVERS[name].load == State.load
-        assert (SOLVERS[name].most, SOLVERS[name].ball) == (1, True)
+        assert (SOLVERS[name].most, SOLVERS[name].projects) == (1, True)

@@ -1,0 +1,186 @@
+"""What an oracle call costs: assignment and flow against linear programmes, and projections against both.
+
+The pairs are the gold pairs that may train, their weights those learnt from them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+from scipy.optimize import linear_sum_assignment
+
+from align import fertility, matching, projections
+from align.features import Edges
+from align.labels import Labels
+from align.problem import MatchingProblem
+from align.programme import ProgrammeProblem
+from align.solvers import bcfw
+from benchmarks import hansards
+from benchmarks.command import add_common_arguments, finish
+from benchmarks.figures import facts, facts_text, markdown, publish
+from benchmarks.hansards import TRAIN
+from benchmarks.runs import Pipeline
+from benchmarks.solvers import LAM
+
+# Random problems whose values are compared, and the shape that projections are timed at.
+PROBLEMS, SIDE, BLOCK = 2000, 25, 200
+# Standard deviations of the random entries that are projected.
+SCALES = (1.0, 10.0)
+
+NOTES = """\
+CPU microseconds a pair: the median of {rounds} rounds over all pairs, kernels compiled. The max oracle
+includes scores, loss and the features of what it found; "assignment" and "projection" are the bare kernels on
+blocks of pairs of {side} x {side} words with normally distributed entries.
+"""
+
+
+def main() -> None:
+    """Measure and write the results."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.oracles", description=__doc__)
+    hansards.add_arguments(parser)
+    parser.add_argument(
+        "--size", type=int, default=20_000, metavar="N", help="pairs of text (default: %(default)s)"
+    )
+    parser.add_argument("--rounds", type=int, default=7, metavar="N", help="default: %(default)s")
+    add_common_arguments(parser, "oracles", with_eflomal=False)
+    finish(run, parser)
+
+
+def run(args: argparse.Namespace) -> None:
+    """Measure and write the table."""
+    args.out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for most in (1, 2):
+        rows += oracle_rows(*gold_pairs(args, most), most, rounds=args.rounds, seed=args.seed)
+    rows += projection_rows(rounds=args.rounds, seed=args.seed)
+    told = facts(args.seed)
+    worst = worst_differences(args.seed)
+    text = "\n".join(
+        [
+            "# What an oracle call costs\n",
+            facts_text(told) + "\n",
+            NOTES.format(rounds=args.rounds, side=SIDE),
+            markdown([line(row) for row in rows]),
+            f"Largest difference of values in {PROBLEMS} random rectangular problems with ties and "
+            f"negative weights: assignment against its programme {worst[1]:.1e}, "
+            f"flow against its own {worst[2]:.1e}.\n",
+        ]
+    )
+    publish(args.out, "oracles", text, {**told, "rows": rows, "differences": worst})
+    print(text, end="")
+
+
+def gold_pairs(args: argparse.Namespace, most: int) -> tuple[Edges, Labels]:
+    """Run the pipeline as far as features of the gold pairs that train; return these and their labels."""
+    settings = hansards.merged(hansards.settings(args, str(args.size), args.size), {"gold": {"train": TRAIN}})
+    pipeline = Pipeline(
+        args.out / f"{args.size}.toml",
+        settings,
+        workdir=args.workdir,
+        kernels=None,
+        jobs=args.jobs,
+        seed=args.seed,
+    )
+    pipeline.run("featurize", ["train.labels=gold", f"train.fertility={most}"])
+    return Edges.load(pipeline.folder("featurize") / "edges"), Labels.load(pipeline.folder("label"))
+
+
+def oracle_rows(edges: Edges, labels: Labels, most: int, *, rounds: int, seed: int) -> list[dict[str, Any]]:
+    """Return what the compiled oracle costs, the linear programme, and a step of bcfw, in microseconds."""
+    problem = MatchingProblem(edges, labels, pairs=np.flatnonzero(labels.counts() > 0), most=most)
+    programme = ProgrammeProblem(problem)
+    w = bcfw(problem, lam=LAM, seed=seed).weights
+    block, passes = np.arange(problem.n), 20
+
+    def steps() -> None:
+        bcfw(problem, lam=LAM, passes=passes, cache=0, gap_every=passes + 1, tolerance=0.0, seed=seed)
+
+    compiled = timed(lambda: problem.oracles(w, block), rounds) / problem.n
+    slow = timed(lambda: programme.oracles(w, block), 1) / problem.n
+    one = timed(steps, rounds) / passes / problem.n
+    kind = "assignment" if most == 1 else f"flow, {most} links a word"
+    return [
+        {"what": f"max oracle: {kind}", "pairs": problem.n, "us": compiled, "ratio": 1.0},
+        {"what": "the same by HiGHS", "pairs": problem.n, "us": slow, "ratio": slow / compiled},
+        {"what": "bcfw: oracle, step, average", "pairs": problem.n, "us": one, "ratio": one / compiled},
+    ]
+
+
+def projection_rows(*, rounds: int, seed: int) -> list[dict[str, Any]]:
+    """Return what a projection onto the matching polytope costs beside an assignment, in microseconds."""
+    generator = np.random.default_rng(seed)
+    shapes = np.full((BLOCK, 2), SIDE, dtype=np.int32)
+    offsets = np.arange(BLOCK + 1, dtype=np.int64) * SIDE * SIDE
+    rows = []
+    for scale in SCALES:
+        points = scale * generator.normal(size=offsets[-1])
+        tasks: dict[str, Callable[[], object]] = {
+            "assignment": lambda: matching.solve(points, shapes, offsets),  # noqa: B023 (called at once)
+            "Euclidean projection": lambda: projections.onto_matchings(points, shapes, offsets),  # noqa: B023
+            "projection by entropy": lambda: projections.onto_matchings_by_entropy(points, shapes, offsets),  # noqa: B023
+            "scipy's linear_sum_assignment": lambda: _by_scipy(points.reshape(BLOCK, SIDE, SIDE)),  # noqa: B023
+        }
+        took = {what: timed(task, rounds) / BLOCK for what, task in tasks.items()}
+        rows += [
+            {"what": f"{what}, scale {scale:g}", "pairs": BLOCK, "us": us, "ratio": us / took["assignment"]}
+            for what, us in took.items()
+        ]
+    return rows
+
+
+def _by_scipy(thetas: np.ndarray) -> None:
+    for theta in thetas:
+        linear_sum_assignment(np.maximum(theta, 0.0), maximize=True)
+
+
+def timed(task: Callable[[], object], rounds: int) -> float:
+    """Return the median CPU microseconds of a task that was run once before."""
+    task()
+    took = []
+    for _ in range(rounds):
+        begun = time.process_time()
+        task()
+        took.append(1e6 * (time.process_time() - begun))
+    return float(np.median(took))
+
+
+def worst_differences(seed: int) -> dict[int, float]:
+    """Return the largest difference between the values that the two oracles find, by links a word."""
+    generator = np.random.default_rng(seed)
+    worst = {1: 0.0, 2: 0.0}
+    for _ in range(PROBLEMS):
+        n, m = (int(side) for side in generator.integers(1, SIDE + 1, 2))
+        theta = generator.normal(size=(n, m))
+        if generator.random() < 0.5:
+            theta = np.round(2 * theta) / 2  # ties
+        free = (np.zeros(n), np.zeros(m))
+        costs = generator.random(n), generator.random(m)
+        shapes = np.array([[n, m]], dtype=np.int32)
+        offsets = np.array([0, n * m])
+        links = matching.solve(theta.ravel(), shapes, offsets).reshape(n, m)
+        several = fertility.solve(theta.ravel(), shapes, offsets, *costs, most=2).reshape(n, m)
+        for most, prices, found, reference in (
+            (1, free, links, matching.lp(theta)),
+            (2, costs, several, fertility.lp(theta, *costs, most=2)),
+        ):
+            values = [fertility.total(theta, *prices, own) for own in (found, reference)]
+            worst[most] = max(worst[most], abs(values[0] - values[1]))
+    return worst
+
+
+def line(row: dict[str, Any]) -> dict[str, str]:
+    """Return a row of the table."""
+    return {
+        "what": row["what"],
+        "pairs": str(row["pairs"]),
+        "us a pair": f"{row['us']:.1f}",
+        "ratio": f"{row['ratio']:.1f}",
+    }
+
+
+if __name__ == "__main__":
+    main()
