@@ -51,6 +51,7 @@ def main() -> None:
         choices=peers.TOKENS,
         help="what peers are given: tokens as people see them (default), or with contractions undone",
     )
+    texts.add_memory_argument(parser)
     add_output_arguments(parser, "speed")
     finish(run, parser)
 
@@ -62,7 +63,7 @@ def run(args: argparse.Namespace) -> None:
     pairs = texts.numbers("--pairs", [args.pairs], least=0)[0]
     args.out.mkdir(parents=True, exist_ok=True)
     with texts.settings_of(args) as settings:
-        bench = Bench(args, Runs(args.out, settings, args.set, args.seed), jobs, pairs)
+        bench = Bench(args, Runs(args.out, settings, args.set, args.seed, memory=args.memory), jobs, pairs)
         bench.prepare()
         trials: list[Trial] = []
         for number in range(rounds):

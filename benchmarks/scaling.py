@@ -38,11 +38,11 @@ with what earlier stages of the same process left in them).
 """
 
 FORECAST_NOTES = """\
-FORECAST, not measured: the fits, continued to sizes that were not run. It takes c + a n^b where that fit is
-stable, elsewhere the larger of a n^b and the straight line through the two largest sizes (in parentheses:
-which), as what every run costs makes a n^b too flat. It knows nothing of a limit of memory, from which on
-statistics are those of a sample, nor of the fewer chains that the sampler runs on more text. Beyond ten times
-the largest size that was run it tells no more than an order of magnitude.
+FORECAST, not measured: the fits, continued to sizes that were not run. It is the largest of c + a n^b where
+that fit is stable, of a n^b, and of the straight line through the two largest sizes (in parentheses: which):
+what every run costs, and the fewer chains that the sampler runs on more text, make powers too flat. It knows
+nothing of a limit of memory that was not reached, from which on statistics are those of a sample. Beyond ten
+times the largest size that was run it tells no more than an order of magnitude.
 """
 
 Row = dict[str, Any]
@@ -55,6 +55,7 @@ def main() -> None:
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="N", help="pairs")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="runs of each size (default: 1)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="of the pipeline (default: 1)")
+    texts.add_memory_argument(parser)
     add_output_arguments(parser, "scaling")
     finish(run, parser)
 
@@ -67,7 +68,7 @@ def run(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     with texts.settings_of(args) as settings:
-        runs = Runs(args.out, settings, args.set, args.seed)
+        runs = Runs(args.out, settings, args.set, args.seed, memory=args.memory)
         runs.warm_up(0, jobs)
         for number in range(repeats):
             for size in map(int, turn([str(size) for size in sizes], number)):
@@ -189,10 +190,11 @@ def forecast_lines(fits: Sequence[Row]) -> Table:
 
 def forecast(row: Row, size: int) -> tuple[float, str] | None:
     """Return the cost of so many pairs by the fits of a row of :func:`fits_of`, and which fit says so."""
-    marginal: Power | None = row["marginal"]
-    if marginal is not None:
-        return marginal.at(size), "c + a n^b"
-    found = [(row[name].at(size), kind) for name, kind in (("plain", "a n^b"), ("line", "line")) if row[name]]
+    found = []
+    for name, kind in (("marginal", "c + a n^b"), ("plain", "a n^b"), ("line", "line")):
+        power: Power | None = row[name]
+        if power is not None:
+            found.append((power.at(size), kind))
     return max(found, default=None)
 
 
@@ -203,7 +205,7 @@ def draw(path: Path, rows: Sequence[Row], fits: Sequence[Row]) -> None:
     matplotlib.use("Agg")
     from matplotlib import pyplot
 
-    figure, axes = pyplot.subplots(1, 2, figsize=(12, 5), layout="constrained")
+    figure, axes = pyplot.subplots(1, 2, figsize=(14, 5), layout="constrained")
     for axis, (key, title, unit) in zip(axes, (COSTS[0], COSTS[2]), strict=True):
         for stage in dict.fromkeys(row["stage"] for row in rows):
             own = [row for row in rows if row["stage"] == stage and row[key]]
@@ -220,7 +222,11 @@ def draw(path: Path, rows: Sequence[Row], fits: Sequence[Row]) -> None:
                 axis.plot(places, values, "-", color=points[0].get_color(), linewidth=1)
         axis.set(xscale="log", yscale="log", xlabel="pairs", ylabel=title)
         axis.grid(True, which="both", alpha=0.3)
-        axis.legend(fontsize="small")
+        sizes = sorted({row["pairs"] for row in rows})
+        axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
+        axis.minorticks_off()
+        if axis.lines:
+            axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=120)
     pyplot.close(figure)
 

@@ -55,11 +55,22 @@ class Runs:
     options : sequence of str
         ``section.key=value`` texts for every run.
     seed : int
+    memory : str, optional
+        The pipeline's --memory in measured runs.
     """
 
-    def __init__(self, folder: Path, settings: Settings, options: Sequence[str], seed: int) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        settings: Settings,
+        options: Sequence[str],
+        seed: int,
+        *,
+        memory: str | None = None,
+    ) -> None:
         self._folder, self._settings, self._seed = folder, settings, seed
         self.options = list(options)
+        self._words = [] if memory is None else ["--memory", memory]
         self._kernels = Kernels(None)
         # With gold text, how good the links are is measured too.
         self.last = "evaluate" if "gold" in settings else "align"
@@ -109,7 +120,7 @@ class Runs:
             if unmeasured:
                 pipeline.run(unmeasured, self.options)
             before = pipeline.compiled()
-            watched = [pipeline.watched(stages, self.options) for stages in steps]
+            watched = [pipeline.watched(stages, self.options, words=self._words) for stages in steps]
             if pipeline.compiled() == before:
                 return pipeline, work, watched
         raise WorkError(f"{name}: kernels are compiled in every run; is their folder writable?")

@@ -52,6 +52,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
+def add_memory_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare the limit of memory of the pipeline's measured runs."""
+    parser.add_argument("--memory", metavar="SIZE", help="of the pipeline, for example 4G (its own default)")
+
+
 @contextmanager
 def settings_of(args: argparse.Namespace) -> Iterator[Settings]:
     """Give the configuration of all of the text; a local archive is served while it is in use.
