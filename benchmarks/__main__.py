@@ -83,6 +83,7 @@ class Bench:
         self._peers: list[peers.Peer] = []
         self._absent: dict[str, str] = {}
         self._versions: dict[str, str] = {}
+        self._told = facts(args.seed)
         self._text: peers.PeerText | None = None
         self._lines = 0
 
@@ -150,7 +151,7 @@ class Bench:
 
     def publish(self, trials: list[Trial]) -> None:
         """Write the table, and every figure as CSV and JSON."""
-        told = facts(self._args.seed, **self._versions)
+        told = {**self._told, "versions": {**self._told["versions"], **self._versions}}
         assert self._text is not None
         told |= {"pairs": self._lines, "pairs of other aligners": self._text.pairs}
         told |= {"tokens": self._args.tokens, "absent": self._absent}

@@ -144,6 +144,10 @@ def facts(seed: int, **versions: str) -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
+        "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "system": platform.platform(),
+        # Of the last minute before: other work on the machine makes wall times longer.
+        "load": os.getloadavg()[0],
         "command": shlex.join(["python", "-m", _program(), *sys.argv[1:]]),
     }
 
@@ -166,7 +170,9 @@ def facts_text(facts: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"- `{facts['command']}`",
-            f"- {facts['date']}; {facts['cpu']}, {facts['cores']} cores; seed {facts['seed']}",
+            f"- {facts['date']}; {facts['cpu']}, {facts['cores']} cores, "
+            f"{facts['memory'] / 2**30:.1f} GiB, load before {facts['load']:.1f}; {facts['system']}; "
+            f"seed {facts['seed']}",
             f"- {versions}",
         ]
     )

@@ -67,6 +67,7 @@ def run(args: argparse.Namespace) -> None:
     repeats = texts.numbers("--repeats", [args.repeats])[0]
     args.out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
+    told = facts(args.seed)
     with texts.settings_of(args) as settings:
         runs = Runs(args.out, settings, args.set, args.seed, memory=args.memory)
         runs.warm_up(0, jobs)
@@ -75,7 +76,7 @@ def run(args: argparse.Namespace) -> None:
                 print(f"run {number + 1}: {size} pairs", flush=True)
                 rows += measured(runs, size, jobs, number)
                 write_csv(args.out / "runs.csv", rows)
-    publish(args.out, facts(args.seed), rows)
+    publish(args.out, told, rows)
     print((args.out / "table.md").read_text(encoding="utf-8"), end="")
 
 
@@ -203,7 +204,7 @@ def draw(path: Path, rows: Sequence[Row], fits: Sequence[Row]) -> None:
     import matplotlib
 
     matplotlib.use("Agg")
-    from matplotlib import pyplot
+    from matplotlib import pyplot, ticker
 
     figure, axes = pyplot.subplots(1, 2, figsize=(14, 5), layout="constrained")
     for axis, (key, title, unit) in zip(axes, (COSTS[0], COSTS[2]), strict=True):
@@ -224,7 +225,7 @@ def draw(path: Path, rows: Sequence[Row], fits: Sequence[Row]) -> None:
         axis.grid(True, which="both", alpha=0.3)
         sizes = sorted({row["pairs"] for row in rows})
         axis.set_xticks(sizes, [f"{size:,}" for size in sizes], rotation=30)
-        axis.minorticks_off()
+        axis.xaxis.set_minor_locator(ticker.NullLocator())
         if axis.lines:
             axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     figure.savefig(path, dpi=120)

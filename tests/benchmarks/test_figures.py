@@ -73,6 +73,7 @@ def test_the_facts_name_versions_seed_and_processor():
     assert "liaison " in text
     assert "eflomal 2.0" in text
     assert figures.cpu_model() in text
+    assert "GiB, load before " in text
 
 
 def test_only_newlines_end_lines(tmp_path):

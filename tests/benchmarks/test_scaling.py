@@ -3,6 +3,7 @@
 import pytest
 
 from benchmarks import scaling
+from benchmarks.figures import facts
 
 MEBIBYTE = 1 << 20
 
@@ -58,7 +59,6 @@ def test_memory_that_could_not_be_seen_is_left_out(tmp_path):
     rows = runs(lambda n: n / 100, lambda n: 0)
     assert scaling.size_lines(rows)[0]["RSS MiB"] == ""
     assert fit_of(rows, "rss")["plain"] is None
-    facts = {"command": "c", "date": "d", "cpu": "x", "cores": 2, "seed": 0, "versions": {}}
-    scaling.publish(tmp_path, facts, rows)
+    scaling.publish(tmp_path, facts(0), rows)
     assert "FORECAST" in (tmp_path / "table.md").read_text(encoding="utf-8")
     assert (tmp_path / "scaling.png").stat().st_size > 5000

@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+from benchmarks.figures import facts
 from benchmarks.process import Usage
 from benchmarks.stages import StageFigures
 from benchmarks.tables import LIAISON, Trial, accuracy_lines, aligner_lines, page, rows_of, stage_lines
@@ -80,11 +81,8 @@ def test_accuracy_is_the_median_of_rounds_and_the_best_method_is_told(tmp_path):
 
 
 def test_the_page_names_what_was_not_measured():
-    told = {
-        "command": "c", "date": "d", "cpu": "x", "cores": 2, "seed": 0, "versions": {},
-        "pairs": 600, "pairs of other aligners": 612, "tokens": "surface",
-        "absent": {"fast_align": "no fast_align on the PATH"},
-    }  # fmt: skip
+    told = {**facts(0), "pairs": 600, "pairs of other aligners": 612, "tokens": "surface"}
+    told["absent"] = {"fast_align": "no fast_align on the PATH"}
     text = page(told, rows_of(trials(), 600, None, 0), [])
     assert "fast_align: not measured: no fast_align on the PATH" in text
     assert "## The pipeline, --jobs 1" in text
