@@ -1,7 +1,5 @@
 """Tables of rounds, on made figures."""
 
-from pathlib import Path
-
 from benchmarks.figures import facts
 from benchmarks.process import Usage
 from benchmarks.stages import StageFigures
@@ -87,4 +85,3 @@ def test_the_page_names_what_was_not_measured():
     assert "fast_align: not measured: no fast_align on the PATH" in text
     assert "## The pipeline, --jobs 1" in text
     assert "## Accuracy" not in text
-    assert Path(__file__).name not in text
