@@ -6,7 +6,8 @@ process that starts a command occupies as if the command had occupied it. This o
 The plan says what to do besides: ``poll`` (seconds between looks at the memory of the command and all
 processes below it, 0 for none), ``folders`` (by name of a stage the folder whose ``.partial`` folder is there
 while the stage is at work, in the order of the stages), ``kill`` (a stage and seconds: the command gets
-SIGKILL so long after the stage began), ``limit`` (seconds after which it is killed anyway, 0 for none).
+SIGKILL so long after the stage began, alone, as when a user kills it), ``limit`` (seconds after which it and
+all processes below it are killed anyway, 0 for none).
 """
 
 import json
@@ -55,9 +56,9 @@ class Watch(threading.Thread):
             self._look(stage, now)
             name, seconds = self._kill
             if name and stage == name and now - self._stage_begun >= seconds:
-                self._end(f"{name} after {now - self._stage_begun:.2f} s")
+                self._end(f"{name} after {now - self._stage_begun:.2f} s", [self._process])
             elif self._limit and now - self._begun > self._limit:
-                self._end("limit")
+                self._end("limit", tree(self._process))
 
     def _at_work(self) -> str:
         """Return the first stage that has an unfinished folder, empty without one."""
@@ -80,10 +81,15 @@ class Watch(threading.Thread):
             for kind, value in sums.items():
                 place[kind] = max(place[kind], value)
 
-    def _end(self, why: str) -> None:
-        if not self.killed:
-            self.killed = why
-            os.kill(self._process, signal.SIGKILL)
+    def _end(self, why: str, processes: list[int]) -> None:
+        if self.killed:
+            return
+        self.killed = why
+        for process in processes:
+            try:
+                os.kill(process, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
 
 
 def tree(process: int) -> list[int]:

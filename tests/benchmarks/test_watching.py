@@ -2,6 +2,7 @@
 
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -80,6 +81,21 @@ def test_a_run_that_takes_too_long_is_ended(tmp_path):
     watched, _ = run("import time; time.sleep(60)", tmp_path, poll=0.02, limit=0.3)
     assert watched.killed == "limit"
     assert time.perf_counter() - begun < 30
+
+
+@linux
+def test_what_takes_too_long_leaves_no_process_behind(tmp_path):
+    below = "import os, time; open('pid', 'w').write(str(os.getpid())); time.sleep(60)".replace(
+        "'pid'", repr(str(tmp_path / "pid"))
+    )
+    program = f"import subprocess, sys; subprocess.run([sys.executable, '-S', '-c', {below!r}])"
+    run(program, tmp_path, poll=0.02, limit=1.0)
+    left = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
+    deadline = time.monotonic() + 10
+    # Nobody may have waited for it yet: it is then a zombie, Z.
+    while left.exists() and left.read_text().rpartition(")")[2].split()[0] != "Z":
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 def test_another_failure_is_one(tmp_path):
