@@ -93,7 +93,7 @@ def test_what_takes_too_long_leaves_no_process_behind(tmp_path):
     left = Path(f"/proc/{(tmp_path / 'pid').read_text()}/stat")
     deadline = time.monotonic() + 10
     # Nobody may have waited for it yet: it is then a zombie, Z.
-    while left.exists() and left.read_text().rpartition(")")[2].split()[0] != "Z":
+    while left.exists() and left.read_text(encoding="utf-8").rpartition(")")[2].split()[0] != "Z":
         assert time.monotonic() < deadline
         time.sleep(0.05)
 
