@@ -7,6 +7,7 @@ fly.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -37,6 +38,7 @@ from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
+from pipeline.manifest import MANIFEST
 from pipeline.markov import MARKOV
 from pipeline.sampling import LINKS, POSTERIORS
 from pipeline.stage import StageContext
@@ -49,12 +51,16 @@ _PAIRS_A_BLOCK = 256
 
 @dataclass(frozen=True)
 class Task:
-    """A run of labelled pairs, and the folders of what their features are made of."""
+    """A run of labelled pairs, and the folders of what their features are made of.
+
+    ``made`` tells apart what was made at different times in the same folders: a worker may serve many runs.
+    """
 
     preprocess: str
     embed: str
     lexicon: str
     label: str
+    made: str
     edges: str
     groups: tuple[str, ...]
     extra_groups: tuple[str, ...]
@@ -99,9 +105,11 @@ def run(
     for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
         width = sum(name.startswith(f"extra.{side}.") for name in of_words)
         create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
+    made = _made(context)
     tasks = [
         Task(
             **inputs,
+            made=made,
             edges=str(folder),
             groups=chosen,
             extra_groups=extra_chosen,
@@ -117,6 +125,13 @@ def run(
     context.note("groups", list(chosen))
     context.note("extra", list(extra_chosen))
     context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
+
+
+def _made(context: StageContext) -> str:
+    """Return a hash of the manifests of what the features are made of: they say when it was made."""
+    manifests = [context.inputs[name] / MANIFEST for name in ("preprocess", "embed", "lexicon", "label")]
+    read = [path.read_bytes() for path in manifests if path.exists()]
+    return hashlib.sha256(b"".join(read)).hexdigest()[:16]
 
 
 def check(config: Config) -> None:
@@ -149,9 +164,9 @@ def describe() -> str:
 
 def fill(task: Task) -> None:
     """Write the features of a run of pairs into their place in the file, in any process."""
-    resources = _resources(task.preprocess, task.embed, task.lexicon)
-    pairs = _pairs(task.preprocess, task.label)
-    stored = _posteriors(task.lexicon, task.label)
+    resources = _resources(task.preprocess, task.embed, task.lexicon, task.made)
+    pairs = _pairs(task.preprocess, task.label, task.made)
+    stored = _posteriors(task.lexicon, task.label, task.made)
     part = compute(
         pairs.block(task.start, task.stop),
         resources,
@@ -221,17 +236,17 @@ def _labelled_runs(label: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 
 @lru_cache(maxsize=1)
-def _resources(preprocess: str, embed: str, lexicon: str) -> Resources:
+def _resources(preprocess: str, embed: str, lexicon: str, made: str) -> Resources:
     return load_resources(Path(preprocess), Path(embed), Path(lexicon))
 
 
 @lru_cache(maxsize=1)
-def _pairs(preprocess: str, label: str) -> Corpus:
+def _pairs(preprocess: str, label: str, made: str) -> Corpus:
     return labelled_pairs(Path(preprocess), Path(label))
 
 
 @lru_cache(maxsize=1)
-def _posteriors(lexicon: str, label: str) -> Posteriors | None:
+def _posteriors(lexicon: str, label: str, made: str) -> Posteriors | None:
     return labelled_posteriors(Path(lexicon), Path(label))
 
 

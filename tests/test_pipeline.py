@@ -172,7 +172,7 @@ def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
     lines = [""]
     for _ in range(2):
         process = subprocess.Popen(
-            [sys.executable, "-c", program, *arguments[2:]],
+            [sys.executable, "-c", program, *arguments],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             encoding="utf-8",

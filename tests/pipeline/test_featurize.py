@@ -1,6 +1,7 @@
 """The stage ``featurize``: the features of the labelled pairs, in their order, whoever computes them."""
 
 import importlib.util
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
@@ -137,6 +138,21 @@ def test_a_group_without_its_tables_is_told(inputs, tmp_path):
 def test_an_unknown_group(inputs, tmp_path):
     with pytest.raises(InputError, match=f"'cosinus' is no feature group; valid: {', '.join(GROUPS)}"):
         run(inputs, tmp_path / "out", groups="cosinus")
+
+
+def test_what_is_made_again_in_the_same_folders_is_read_again(inputs, tmp_path):
+    """As by a worker of a cluster that serves one run after the other."""
+    features = []
+    for pairs, finished in ((PAIRS, "12:00"), (PAIRS[::-1], "12:05")):
+        np.save(inputs["label"] / "pairs.npy", np.array(pairs, dtype=np.int64))
+        np.save(inputs["label"] / "kind.npy", np.zeros(len(pairs), dtype=np.uint8))
+        (inputs["label"] / "manifest.json").write_text(finished, encoding="utf-8")
+        folder = tmp_path / finished.replace(":", "")
+        run(inputs, folder)
+        edges = featurize.load_edges(folder)
+        features.append([edges.features[start:stop] for start, stop in pairwise(edges.offsets)])
+    for one, other in zip(features[0], features[1][::-1], strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_no_labelled_pairs(tmp_path):
