@@ -7,7 +7,7 @@ used, one thread and one process a direction.
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -134,21 +134,38 @@ def symmetrised(preprocess: Path, folder: Path) -> dict[str, Path]:
     """
     gold = Corpus.load(preprocess / "gold")
     _, rows = text_of(preprocess)
+    return combined(folder, rows, lambda links: surface_links(links, gold))
+
+
+def combined(
+    folder: Path, rows: np.ndarray, to_gold: Callable[[list[list[Link]]], list[list[Link]]]
+) -> dict[str, Path]:
+    """Put the rows of ``forward.txt`` and ``reverse.txt`` together in every way; return files by method.
+
+    Parameters
+    ----------
+    folder : Path
+        Where these are, and where to write.
+    rows : ndarray of int64, shape (N,)
+        The lines of N gold pairs.
+    to_gold : function
+        From the links of the N pairs to those between the tokens that gold links are of.
+    """
     for name in ("forward", "reverse"):
         lines = read_lines(folder / f"{name}.txt")
         write_lines(folder / f"{name}.gold.txt", [lines[row].strip() for row in rows.tolist()])
     files = {}
     for method in METHODS:
-        combined = folder / f"{method}.analysis.txt"
+        found = folder / f"{method}.analysis.txt"
         command = [
             *(sys.executable, "-m", "align", "combine", "--method", method, "--base", "0"),
             *("--forward", folder / "forward.gold.txt", "--reverse", folder / "reverse.gold.txt"),
-            *("--output", combined),
+            *("--output", found),
         ]
         call(command, folder / "combine.log", environment(threads=1))
         files[method] = folder / f"{method}.txt"
-        links = [pair.links for pair in read_file(combined, format="pharaoh", base=0)]
-        write_lines(files[method], map(format_pharaoh, surface_links(links, gold)))
+        links = [list(pair.links) for pair in read_file(found, format="pharaoh", base=0)]
+        write_lines(files[method], map(format_pharaoh, to_gold(links)))
     return files
 
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import os
 import platform
+import shlex
 import sys
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
@@ -17,6 +19,7 @@ import numpy as np
 import align
 from align.links import read_file
 from align.metrics import Difference, paired_bootstrap, statistics
+from align.metrics import score as plain_score
 from benchmarks.process import Usage, call, environment
 
 _PACKAGES = ("numpy", "scipy", "numba", "fasttext-community")
@@ -65,6 +68,11 @@ def compare(gold: Path, first: Path, second: Path, start: int) -> Difference:
     """Compare the AER of two files of links on the pairs from ``start`` on, resampled together."""
     known = _links(gold)[start:]
     return paired_bootstrap(*(statistics(_links(path)[start:], known) for path in (first, second)))
+
+
+def aer(gold: Path, links: Path, start: int) -> float | None:
+    """Return the AER of a file of links on the pairs from ``start`` on, in [0, 1]; None if undefined."""
+    return plain_score(statistics(_links(links)[start:], _links(gold)[start:])).aer
 
 
 def _links(path: Path) -> list[Any]:
@@ -136,7 +144,11 @@ def facts(seed: int, **versions: str) -> dict[str, Any]:
         "date": time.strftime("%Y-%m-%d %H:%M:%S %z"),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
-        "command": " ".join(["python", "-m", _program(), *sys.argv[1:]]),
+        "memory": os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE"),
+        "system": platform.platform(),
+        # Of the last minute before: other work on the machine makes wall times longer.
+        "load": os.getloadavg()[0],
+        "command": shlex.join(["python", "-m", _program(), *sys.argv[1:]]),
     }
 
 
@@ -158,7 +170,9 @@ def facts_text(facts: dict[str, Any]) -> str:
     return "\n".join(
         [
             f"- `{facts['command']}`",
-            f"- {facts['date']}; {facts['cpu']}, {facts['cores']} cores; seed {facts['seed']}",
+            f"- {facts['date']}; {facts['cpu']}, {facts['cores']} cores, "
+            f"{facts['memory'] / 2**30:.1f} GiB, load before {facts['load']:.1f}; {facts['system']}; "
+            f"seed {facts['seed']}",
             f"- {versions}",
         ]
     )
@@ -167,10 +181,28 @@ def facts_text(facts: dict[str, Any]) -> str:
 def publish(folder: Path, name: str, text: str, values: dict[str, Any]) -> None:
     """Leave a text as ``name.md`` and the values, also those of records, as ``name.json``."""
     (folder / f"{name}.md").write_text(text, encoding="utf-8", newline="\n")
-    (folder / f"{name}.json").write_text(
-        json.dumps(values, indent=1, ensure_ascii=False, default=vars) + "\n", encoding="utf-8", newline="\n"
-    )
+    write_json(folder / f"{name}.json", values)
+
+
+def write_json(path: Path, values: dict[str, Any]) -> None:
+    """Write values, also those of records, as JSON."""
+    text = json.dumps(values, indent=1, ensure_ascii=False, default=_plain)
+    path.write_text(text + "\n", encoding="utf-8", newline="\n")
+
+
+def write_csv(path: Path, rows: Sequence[Mapping[str, object]]) -> None:
+    """Write rows of values by column, all columns that any row has; a value that is missing is empty."""
+    columns = list(dict.fromkeys(name for row in rows for name in row))
+    with open(path, "w", encoding="utf-8", newline="") as out:
+        table = csv.DictWriter(out, columns, restval="", lineterminator="\n")
+        table.writeheader()
+        table.writerows(rows)
+
+
+def _plain(value: object) -> object:
+    return str(value) if isinstance(value, Path) else vars(value)
 
 
 def _program() -> str:
-    return f"benchmarks.{Path(sys.argv[0]).stem}"
+    name = Path(sys.argv[0]).stem
+    return "benchmarks" if name == "__main__" else f"benchmarks.{name}"

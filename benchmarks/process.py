@@ -7,7 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from align.errors import WorkError
@@ -31,18 +31,56 @@ class Usage:
         Wall time.
     peak_memory : int
         Bytes of the largest process.
+    rss, pss : int
+        The largest sums over all processes that were alive together, in bytes: of what is resident in each
+        (shared pages count in each), and with shared pages shared out. 0 where nobody looked.
     """
 
     cpu_seconds: float = 0.0
     seconds: float = 0.0
     peak_memory: int = 0
+    rss: int = 0
+    pss: int = 0
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(
             self.cpu_seconds + other.cpu_seconds,
             self.seconds + other.seconds,
             max(self.peak_memory, other.peak_memory),
+            max(self.rss, other.rss),
+            max(self.pss, other.pss),
         )
+
+
+@dataclass(frozen=True)
+class Plan:
+    """How a command is watched.
+
+    Attributes
+    ----------
+    poll : float
+        Seconds between two looks at its memory; 0 for none.
+    folders : mapping of str to str
+        By stage, in their order, the folder that has an entry ``*.partial`` while the stage is at work.
+    kill : (str, float) or None
+        A stage and seconds: SIGKILL so long after the stage was first seen at work.
+    limit : float
+        Seconds after which the command is killed; 0 for none.
+    """
+
+    poll: float = 0.0
+    folders: Mapping[str, str] = field(default_factory=dict)
+    kill: tuple[str, float] | None = None
+    limit: float = 0.0
+
+
+@dataclass(frozen=True)
+class Watched:
+    """What a watched command took; ``stages``: ``rss`` and ``pss`` by stage; ``killed``: why, if it was."""
+
+    usage: Usage
+    stages: dict[str, dict[str, int]]
+    killed: str = ""
 
 
 def environment(*, threads: int, **settings: str) -> dict[str, str]:
@@ -67,11 +105,35 @@ def measure(command: Sequence[object], log: Path, environment: Mapping[str, str]
     WorkError
         If it cannot be started or fails.
     """
+    watched, output = watch(command, log, environment, Plan())
+    return watched.usage, output
+
+
+def watch(
+    command: Sequence[object], log: Path, environment: Mapping[str, str], plan: Plan
+) -> tuple[Watched, str]:
+    """Run a command as :func:`measure` does and watch it; being killed as planned is no failure.
+
+    Raises
+    ------
+    WorkError
+        If it cannot be started or fails.
+    """
     words = [str(word) for word in command]
-    report = log.with_suffix(".usage.json")
+    report, told = log.with_suffix(".usage.json"), log.with_suffix(".plan.json")
     report.unlink(missing_ok=True)
-    output = call([sys.executable, "-S", str(_MEASURED), str(report), *words], log, environment)
-    return Usage(**json.loads(report.read_text(encoding="utf-8"))), output
+    told.write_text(json.dumps(vars(plan)), encoding="utf-8", newline="\n")
+    try:
+        output = call(
+            [sys.executable, "-S", str(_MEASURED), str(report), str(told), *words], log, environment
+        )
+    except WorkError:
+        output = ""
+        if not report.is_file() or not json.loads(report.read_text(encoding="utf-8"))["killed"]:
+            raise
+    figures = json.loads(report.read_text(encoding="utf-8"))
+    stages, killed = figures.pop("stages"), figures.pop("killed")
+    return Watched(Usage(**figures), stages, killed), output
 
 
 def call(command: Sequence[object], log: Path, environment: Mapping[str, str]) -> str:

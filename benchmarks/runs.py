@@ -10,11 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from align.errors import WorkError
-from benchmarks.process import ROOT, Usage, environment, measure
+from benchmarks.process import ROOT, Plan, Usage, Watched, environment, measure, watch
+from pipeline.graph import STAGES
 
 # Stages are timed once their kernels are compiled; a stage that still compiled some is run again, at most
 # so many times.
 _TRIES = 3
+
+# Seconds between two looks at the memory of a watched run.
+POLL = 0.05
 
 Settings = Mapping[str, Mapping[str, Any]]
 
@@ -32,10 +36,19 @@ def toml(settings: Settings) -> str:
 
 
 class Kernels:
-    """The folder that compiled kernels are kept in from one process to the next."""
+    """The folder that compiled kernels are kept in from one process to the next.
 
-    def __init__(self, default: Path) -> None:
-        self.folder = Path(os.environ.get("NUMBA_CACHE_DIR") or default).absolute()
+    Parameters
+    ----------
+    default : Path, optional
+        Where, if NUMBA_CACHE_DIR does not say it; None is the place that all commands of a checkout use.
+    """
+
+    def __init__(self, default: Path | None) -> None:
+        self.setting = os.environ.get("NUMBA_CACHE_DIR") or ("" if default is None else str(default))
+        self.folder = Path(self.setting or ROOT / "align" / "__pycache__").absolute()
+        if self.setting:
+            self.setting = str(self.folder)
 
     def state(self) -> set[tuple[str, int]]:
         """Return what is there: another result means that something was compiled."""
@@ -55,7 +68,7 @@ class Pipeline:
     workdir : Path
         The work folder; runs of the same ``corpus.name`` share what they have in common.
     kernels : Kernels, optional
-        Where compiled kernels are, which ``timed`` wants to know. None: where they are kept anyway.
+        Where compiled kernels are, for ``timed`` and ``compiled``. None: where they are kept anyway.
     jobs, seed : int
         As the pipeline's.
     """
@@ -73,9 +86,10 @@ class Pipeline:
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(toml(settings), encoding="utf-8", newline="\n")
         self._log = config.with_suffix(".log")
+        self._root = workdir.absolute() / settings["corpus"]["name"]
         self._latest = workdir / settings["corpus"]["name"] / "latest"
         self._kernels = kernels
-        folder = {} if kernels is None else {"NUMBA_CACHE_DIR": str(kernels.folder)}
+        folder = {} if kernels is None else {"NUMBA_CACHE_DIR": kernels.setting}
         self._environment = environment(threads=jobs, **folder)
         self._command = [
             *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", config.absolute()),
@@ -107,3 +121,34 @@ class Pipeline:
         words = [word for option in options for word in ("--set", option)]
         forced = ["--force"] if again else []
         return measure([*self._command, "--stage", stages, *forced, *words], self._log, self._environment)[0]
+
+    def watched(
+        self,
+        stages: str,
+        options: Sequence[str] = (),
+        *,
+        words: Sequence[str] = (),
+        kill: tuple[str, float] | None = None,
+    ) -> Watched:
+        """Run stages that are not done, looking at the memory of all processes every 50 ms.
+
+        Parameters
+        ----------
+        stages : str
+            A comma list.
+        options : sequence of str
+            ``section.key=value`` texts.
+        words : sequence of str
+            More of the command line, such as ``--memory 1G``.
+        kill : (str, float), optional
+            A stage and seconds: SIGKILL so long after the stage began.
+        """
+        plan = Plan(POLL, {name: str(self._root / name) for name in STAGES}, kill)
+        settings = [word for option in options for word in ("--set", option)]
+        command = [*self._command, "--stage", stages, *settings, *words]
+        return watch(command, self._log, self._environment, plan)[0]
+
+    def compiled(self) -> set[tuple[str, int]]:
+        """Return the compiled kernels there are: another set after a run means that it compiled some."""
+        assert self._kernels is not None, "runs are watched where it is known what was compiled"
+        return self._kernels.state()

@@ -63,7 +63,7 @@ def test_results_are_left_as_text_and_json(tmp_path):
     figures.publish(tmp_path, "x", "# x\n", {"usage": Usage(1.0, 2.0, 3)})
     assert (tmp_path / "x.md").read_text() == "# x\n"
     assert json.loads((tmp_path / "x.json").read_text()) == {
-        "usage": {"cpu_seconds": 1.0, "seconds": 2.0, "peak_memory": 3}
+        "usage": {"cpu_seconds": 1.0, "seconds": 2.0, "peak_memory": 3, "rss": 0, "pss": 0}
     }
 
 
@@ -73,6 +73,7 @@ def test_the_facts_name_versions_seed_and_processor():
     assert "liaison " in text
     assert "eflomal 2.0" in text
     assert figures.cpu_model() in text
+    assert "GiB, load before " in text
 
 
 def test_only_newlines_end_lines(tmp_path):
