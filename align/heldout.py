@@ -6,15 +6,15 @@ to hold for new text (how much to regularise, how far to trust a link) is told b
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
 from align.decoding import decode, score
-from align.problem import MatchingProblem
+from align.problem import MatchingProblem, Summing
 from align.programme import ProgrammeProblem
 from align.solvers import SOLVERS
 
@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _PAIRS_AT_A_TIME = 256
 
 ORACLES = ("assignment", "programme")
+
+Task: TypeAlias = MatchingProblem | ProgrammeProblem
 
 
 @dataclass(frozen=True)
@@ -47,6 +49,8 @@ class Learner:
         Links that a word may have, >= 1.
     oracle : str
         One of :data:`ORACLES`: an assignment (with ``most`` > 1 a flow), or the same by linear programming.
+    sharing : function, optional
+        ``sharing(learner, problem, pairs)`` returns who makes the sums over all of some pairs, or None.
     """
 
     edges: Edges
@@ -62,6 +66,7 @@ class Learner:
     origin: np.ndarray | None = None
     ball: float | None = None
     oracle: str = "assignment"
+    sharing: Callable[[Learner, Task, np.ndarray], Summing | None] | None = None
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """Learn from some pairs, int (n,), n >= 1, that have sure links; float64, shape (d,)."""
@@ -76,7 +81,7 @@ class Learner:
         )
         return fit.weights
 
-    def problem(self, pairs: np.ndarray) -> MatchingProblem | ProgrammeProblem:
+    def problem(self, pairs: np.ndarray) -> Task:
         """Return what is solved to learn from some pairs, int (n,); errors are those of the problem."""
         compiled = MatchingProblem(
             self.edges,
@@ -86,7 +91,10 @@ class Learner:
             pairs=pairs,
             most=self.most,
         )
-        return compiled if self.oracle == "assignment" else ProgrammeProblem(compiled)
+        problem = compiled if self.oracle == "assignment" else ProgrammeProblem(compiled)
+        if self.sharing is not None:
+            problem.summing = self.sharing(self, problem, pairs)
+        return problem
 
     def links(self, weights: np.ndarray, pairs: np.ndarray) -> Found:
         """Return the links that weights make in some pairs, int (n,), and what the labels say of them."""

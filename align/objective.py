@@ -21,15 +21,20 @@ lam/2 |w|^2 in the primal. Then v = w_0 + sum_i v_i, and
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
 
+from align.compiled import is_compiled
 from align.kernels import kernel
-from align.problem import Problem
+from align.problem import Problem, Summing
 
-# Blocks whose vertices are in memory together during a pass of the oracle.
-_BLOCKS_AT_ONCE = 4096
+# Blocks whose vertices are summed by themselves, before the sums are added up. Rounding depends on it, so it
+# is the same whoever sums: a piece is long enough to be worth sending to another machine (about 50 ms).
+PIECE = 1024
 
 
 class Value(NamedTuple):
@@ -42,6 +47,9 @@ class Value(NamedTuple):
 
 def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
     """Return the sum over all blocks of the vertices that maximise H_i(w): one pass of the oracle.
+
+    It is taken piece by piece, :data:`PIECE` blocks each, by the problem's own ``summing`` where it has one
+    (:data:`align.problem.Summing`), and the pieces are added in their order.
 
     Parameters
     ----------
@@ -58,13 +66,40 @@ def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarra
     ell_s : ndarray of float64, shape () or (r,)
         sum_i L_i(y*) / n.
     """
+    summing: Summing = getattr(problem, "summing", None) or partial(_each, problem)
+    pieces = [range(start, min(start + PIECE, problem.n)) for start in range(0, problem.n, PIECE)]
     w_s, ell_s = np.zeros(w.shape), np.zeros(w.shape[:-1])
-    for start in range(0, problem.n, _BLOCKS_AT_ONCE):
-        block = np.arange(start, min(start + _BLOCKS_AT_ONCE, problem.n), dtype=np.int64)
-        psi, loss = problem.oracles(w, block)
-        w_s += psi.sum(axis=-2)
-        ell_s += loss.sum(axis=-1)
+    for psi, loss in summing(w, pieces):
+        w_s += psi
+        ell_s += loss
     return w_s / (lam * problem.n), ell_s / problem.n
+
+
+def piece_sums(problem: Problem, w: np.ndarray, piece: range) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of psi*, like w, and of L_i(y*) over some blocks in their order; w (d,) or (r, d)."""
+    psi, loss = problem.oracles(w, np.arange(piece.start, piece.stop, dtype=np.int64))
+    return psi.sum(axis=-2), loss.sum(axis=-1)
+
+
+def threaded(problem: Problem, jobs: int) -> Summing | None:
+    """Return what sums the pieces of a problem on threads, >= 1; None where threads are of no use.
+
+    They are where the oracle is compiled, and there are several pieces.
+    """
+    if jobs == 1 or problem.n <= PIECE or not is_compiled(problem):
+        return None
+
+    def summing(w: np.ndarray, pieces: Sequence[range]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        with ThreadPoolExecutor(min(jobs, len(pieces))) as threads:
+            yield from threads.map(partial(piece_sums, problem, w), pieces)
+
+    return summing
+
+
+def _each(
+    problem: Problem, w: np.ndarray, pieces: Sequence[range]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    return map(partial(piece_sums, problem, w), pieces)
 
 
 def dual(w: np.ndarray, ell: float, lam: float, *, origin: np.ndarray | None = None) -> float:

@@ -17,7 +17,8 @@ Where a word v may have up to K > 1 links, each after its first costs <w_x, phi_
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from collections.abc import Callable, Iterable, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol, TypeAlias
 
 import numpy as np
 
@@ -26,6 +27,11 @@ from align.oracle import FREE, SURE, WRONG, MatchingData, solve_block, solve_one
 if TYPE_CHECKING:
     from align.features import Edges
     from align.labels import Labels
+
+
+# ``summing(w, pieces)`` yields, for each of some runs of blocks in their order, the sums over its blocks of
+# psi* (of the shape of w, (d,) or (r, d)) and of L_i(y*): :func:`align.objective.piece_sums`, done anywhere.
+Summing: TypeAlias = Callable[[np.ndarray, Sequence[range]], Iterable[tuple[np.ndarray, np.ndarray]]]
 
 
 class Vertex(NamedTuple):
@@ -49,7 +55,9 @@ class Vertex(NamedTuple):
 class Problem(Protocol):
     """A structured problem of ``n`` blocks in ``d`` dimensions.
 
-    It may have kernels too, which make the passes of a solver compiled ones: see :mod:`align.compiled`.
+    It may have kernels too, which make the passes of a solver compiled ones: see :mod:`align.compiled`. And
+    it may have an attribute ``summing`` (:data:`Summing`, or None), by which sums over all blocks are made
+    on threads or on other machines; they are the same bits.
     """
 
     @property
@@ -112,6 +120,8 @@ class MatchingProblem:
         Number of features of edges.
     data : MatchingData
         What the kernels of :mod:`align.oracle` read.
+    summing : Summing or None
+        Who makes sums over all blocks, to be set by whoever has more than this thread.
 
     Raises
     ------
@@ -154,6 +164,7 @@ class MatchingProblem:
             pairs = np.arange(len(edges.shapes))
         self.n, self.d = len(pairs), edges.features.shape[1]
         self.nonnegative = self.d
+        self.summing: Summing | None = None
         words = _features_of_words(edges, most)
         self.d += words[0].shape[1] + words[1].shape[1]
         if not self.n or not self.d:

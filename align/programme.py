@@ -14,7 +14,7 @@ import numpy as np
 
 from align import fertility, matching
 from align.oracle import FREE, SURE
-from align.problem import MatchingProblem, Vertex
+from align.problem import MatchingProblem, Summing, Vertex
 from align.scoring import score_edges
 
 
@@ -30,7 +30,7 @@ class ProgrammeProblem:
 
     Attributes
     ----------
-    n, d, nonnegative : int
+    n, d, nonnegative, summing
         As of :class:`align.problem.MatchingProblem`.
     """
 
@@ -38,6 +38,7 @@ class ProgrammeProblem:
         self._compiled = compiled
         self._data = compiled.data
         self.n, self.d, self.nonnegative = compiled.n, compiled.d, compiled.nonnegative
+        self.summing: Summing | None = None
 
     def gold(self, i: int) -> Vertex:
         """Return the gold labelling of pair i: psi = 0, loss = 0."""

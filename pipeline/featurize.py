@@ -7,7 +7,6 @@ fly.
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -38,7 +37,7 @@ from align.lexicon import Lexicon
 from align.posteriors import Links, Posteriors
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
-from pipeline.manifest import MANIFEST
+from pipeline.manifest import made_of
 from pipeline.markov import MARKOV
 from pipeline.sampling import LINKS, POSTERIORS
 from pipeline.stage import StageContext
@@ -105,7 +104,7 @@ def run(
     for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
         width = sum(name.startswith(f"extra.{side}.") for name in of_words)
         create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
-    made = _made(context)
+    made = made_of(Path(folder) for folder in inputs.values())
     tasks = [
         Task(
             **inputs,
@@ -125,13 +124,6 @@ def run(
     context.note("groups", list(chosen))
     context.note("extra", list(extra_chosen))
     context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
-
-
-def _made(context: StageContext) -> str:
-    """Return a hash of the manifests of what the features are made of: they say when it was made."""
-    manifests = [context.inputs[name] / MANIFEST for name in ("preprocess", "embed", "lexicon", "label")]
-    read = [path.read_bytes() for path in manifests if path.exists()]
-    return hashlib.sha256(b"".join(read)).hexdigest()[:16]
 
 
 def check(config: Config) -> None:

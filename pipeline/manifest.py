@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -51,6 +51,13 @@ def read(folder: Path) -> dict[str, Any] | None:
     except (OSError, ValueError):
         return None
     return manifest if isinstance(manifest, dict) else None
+
+
+def made_of(folders: Iterable[Path]) -> str:
+    """Return a hash of the manifests of some folders, where they have one: they say when each was made."""
+    paths = [folder / MANIFEST for folder in folders]
+    whole = b"".join(path.read_bytes() for path in paths if path.exists())
+    return hashlib.sha256(whole).hexdigest()[:16]
 
 
 def sizes(folder: Path) -> dict[str, int]:

@@ -35,6 +35,7 @@ from pipeline.train_model import (
     write_model,
     write_training,
 )
+from pipeline.train_sums import sharing
 
 CHECKPOINT = "checkpoint.npz"
 # Labels in which fewer pairs have a link are taken for a mistake, not for data.
@@ -141,6 +142,7 @@ def run(
         origin=origin_of(context, names),
         ball=ball,
         oracle=oracle,
+        sharing=sharing(context),
     )
     problem = _problem(context, learner, usable)
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")

@@ -1,8 +1,12 @@
+import threading
+
 import numpy as np
 import pytest
 
-from align.objective import batch_vertex, dual, evaluate, exact_step, value
+from align import objective
+from align.objective import batch_vertex, dual, evaluate, exact_step, piece_sums, threaded, value
 from align.problem import Vertex
+from align.triplets import TripletProblem
 
 
 class Listed:
@@ -53,11 +57,61 @@ def test_the_batch_vertex_is_the_sum_of_the_vertices(monkeypatch):
     problem = Listed(10, 3, seed=2)
     w, lam = np.array([0.3, -0.2, 0.5]), 0.5
     vertices = [problem.oracle(w, i) for i in range(10)]
-    for at_once in (4096, 3):
-        monkeypatch.setattr("align.objective._BLOCKS_AT_ONCE", at_once)
+    for piece in (4096, 3):
+        monkeypatch.setattr(objective, "PIECE", piece)
         w_s, ell_s = batch_vertex(problem, w, lam)
         np.testing.assert_allclose(w_s, sum(vertex.psi for vertex in vertices) / (lam * 10), rtol=1e-13)
         assert ell_s == pytest.approx(sum(vertex.loss for vertex in vertices) / 10, rel=1e-13)
+
+
+def test_a_problem_may_sum_its_pieces_elsewhere(monkeypatch):
+    """It is told w and the pieces, and they are added in their order: rounding shows another one."""
+    monkeypatch.setattr(objective, "PIECE", 3)
+    problem = Listed(10, 3, seed=2)
+    weights = np.random.default_rng(0).normal(size=(2, 3))
+    expected = batch_vertex(problem, weights, 0.5)
+    told = []
+
+    def summing(w, pieces):
+        told.append((w, list(pieces)))
+        return [piece_sums(problem, w, piece) for piece in pieces]
+
+    problem.summing = summing
+    for got, by_itself in zip(batch_vertex(problem, weights, 0.5), expected, strict=True):
+        np.testing.assert_array_equal(got, by_itself)
+    ((w, pieces),) = told
+    np.testing.assert_array_equal(w, weights)
+    assert pieces == [range(3), range(3, 6), range(6, 9), range(9, 10)]
+    great = np.array([1.0, 1e16, -1e16])
+    problem.summing = lambda w, pieces: [(np.zeros(3), loss) for loss in great]
+    assert batch_vertex(problem, weights[0], 0.5)[1] == 0.0
+
+
+def test_threads_change_no_bit(monkeypatch):
+    """Of a compiled oracle; one without the interpreter's leave, or a single piece, gets no threads."""
+    generator = np.random.default_rng(4)
+    problem = TripletProblem(generator.normal(size=(50, 3, 7)), generator.integers(0, 3, 50))
+    assert threaded(problem, 3) is None
+    monkeypatch.setattr(objective, "PIECE", 8)
+    assert threaded(problem, 1) is None
+    assert threaded(Listed(50, 3, seed=2), 3) is None
+    weights = generator.normal(size=(2, problem.d))
+    psi, loss = (values.sum(axis=1) for values in problem.oracles(weights, np.arange(50)))
+    expected = batch_vertex(problem, weights, 0.5)
+    np.testing.assert_allclose(expected[0], psi / 25, rtol=1e-12)
+    np.testing.assert_allclose(expected[1], loss / 50, rtol=1e-12)
+    where = set()
+    own = problem.oracles
+
+    def oracles(w, block):
+        where.add(threading.get_ident())
+        return own(w, block)
+
+    problem.oracles, problem.summing = oracles, threaded(problem, 3)
+    for got, by_itself in zip(batch_vertex(problem, weights, 0.5), expected, strict=True):
+        np.testing.assert_array_equal(got, by_itself)
+    assert where
+    assert threading.get_ident() not in where
 
 
 def test_a_gap_below_zero_by_rounding_is_zero():

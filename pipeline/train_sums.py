@@ -1,0 +1,108 @@
+"""Sums over all labelled pairs, by the workers of a cluster: what a pass of the oracle at one w comes to.
+
+The duality gap of every solver is measured by such sums, and the solver ``fw`` consists of them. A worker is
+told which pairs and w; the features it reads where they lie. Sums are added here in the order of the pieces,
+which are the same whoever makes them (:data:`align.objective.PIECE`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from align.features import Edges
+from align.heldout import Learner, Task
+from align.labels import Labels
+from align.objective import piece_sums, threaded
+from align.problem import Summing
+from pipeline.engine import Dask
+from pipeline.featurize import load_edges
+from pipeline.manifest import made_of
+from pipeline.stage import StageContext
+
+# Fewer pairs are summed here, on threads: that takes a tenth of a second, and sending has its price.
+LEAST_PAIRS = 4000
+
+
+@dataclass(frozen=True)
+class Piece:
+    """Labelled pairs to be summed over, and what tells the problem.
+
+    Attributes
+    ----------
+    featurize, label : str
+        The folders of the features and of the labels.
+    made : str
+        Tells apart what was made at different times in the same folders.
+    pairs : ndarray of int64, shape (n,)
+        Some of the labelled pairs, n >= 1.
+    w : ndarray of float64, shape (d,) or (r, d)
+    cost_fn, cost_fp, most, oracle
+        As of :class:`align.heldout.Learner`.
+    """
+
+    featurize: str
+    label: str
+    made: str
+    pairs: np.ndarray
+    w: np.ndarray
+    cost_fn: float
+    cost_fp: float
+    most: int
+    oracle: str
+
+
+def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summing | None]:
+    """Return what tells a learner who sums: a cluster where there is one, if that pays, else threads."""
+    featurize, label = (context.inputs[name] for name in ("featurize", "label"))
+    made = made_of((featurize, label))
+
+    def share(learner: Learner, problem: Task, pairs: np.ndarray) -> Summing | None:
+        if not isinstance(context.engine, Dask) or problem.n < LEAST_PAIRS:
+            return threaded(problem, context.jobs)
+
+        def summing(w: np.ndarray, pieces: Sequence[range]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+            items = (
+                Piece(
+                    str(featurize),
+                    str(label),
+                    made,
+                    pairs[piece.start : piece.stop],
+                    w,
+                    learner.cost_fn,
+                    learner.cost_fp,
+                    learner.most,
+                    learner.oracle,
+                )
+                for piece in pieces
+            )
+            return context.engine.map(sum_piece, items)
+
+        return summing
+
+    return share
+
+
+def sum_piece(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
+    """Return the sums of psi* and of the losses over a piece, in any process."""
+    edges, labels = _labelled(piece.featurize, piece.label, piece.made)
+    first, last = int(piece.pairs.min()), int(piece.pairs.max()) + 1
+    learner = Learner(
+        edges.block(first, last),
+        labels.block(first, last),
+        cost_fn=piece.cost_fn,
+        cost_fp=piece.cost_fp,
+        most=piece.most,
+        oracle=piece.oracle,
+    )
+    problem = learner.problem(piece.pairs - first)
+    return piece_sums(problem, piece.w, range(problem.n))
+
+
+@lru_cache(maxsize=1)
+def _labelled(featurize: str, label: str, made: str) -> tuple[Edges, Labels]:
+    return load_edges(Path(featurize)), Labels.load(Path(label))
