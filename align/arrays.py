@@ -33,6 +33,9 @@ MAPPED_FROM = 4096
 # Bytes written at a time.
 _PIECE = 1 << 24
 
+# Rows that are read rather than passed over, and the most that are read at once to take some of them.
+_GAP, _SPAN = 1024, 8192
+
 
 def save_array(path: Path, values: np.ndarray) -> None:
     """Write an array to a file.
@@ -215,6 +218,19 @@ def load_rows(path: Path, start: int, stop: int, *, remedy: str = REMEDY) -> np.
         if rows.size and file.readinto(rows.reshape(-1).view(np.uint8).data) != rows.nbytes:
             raise ValueError("cut off while it was read")
         return rows
+
+
+def near_rows(chosen: np.ndarray) -> list[np.ndarray]:
+    """Part rows that are wanted, int (n,), into runs that are read at once, with what lies between them.
+
+    As a rule ascending; a step back begins a new run. To pass over less than a gap costs more than to read
+    it, and a run spans no more than some pieces of a file.
+    """
+    if not len(chosen):
+        return []
+    steps = np.diff(chosen)
+    ends = (steps < 0) | (steps > _GAP) | (np.diff(chosen // _SPAN) != 0)
+    return np.split(chosen, np.flatnonzero(ends) + 1)
 
 
 def _opened(path: Path, mode: str | None, remedy: str) -> np.ndarray:

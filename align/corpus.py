@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array, load_rows, save_array
+from align.arrays import load_array, load_rows, near_rows, save_array
 
 
 @dataclass(frozen=True)
@@ -156,3 +156,18 @@ class Corpus:
             return Sentences(ids, offsets - offsets[0], parents)
 
         return cls(read("source"), read("target"))
+
+    @classmethod
+    def load_chosen(cls, folder: Path, chosen: np.ndarray) -> Corpus:
+        """Read the pairs with the given indices, int (n,), as a rule ascending; the rest stays on disk.
+
+        Raises
+        ------
+        InputError
+            As :meth:`load_block`.
+        """
+        parts = []
+        for rows in near_rows(chosen):
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            parts.append(cls.load_block(folder, first, last).take(rows - first))
+        return cls.join(parts or [cls.load_block(folder, 0, 0)])

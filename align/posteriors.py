@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array, load_rows, save_array
+from align.arrays import load_array, load_rows, near_rows, save_array
 from align.candidates import Candidates
 from align.errors import InputError
 from align.features.edges import edge_offsets
@@ -219,6 +219,15 @@ class Posteriors:
         found |= {"offsets": offsets, "sampled": sampled}
         _check(found, _expected(stop - start, last - first), folder)
         return cls(**(found | {"offsets": offsets - first}))
+
+    @classmethod
+    def load_chosen(cls, folder: Path, chosen: np.ndarray) -> Posteriors:
+        """Read the pairs with the given indices, int (n,), as :meth:`Corpus.load_chosen` does."""
+        parts = []
+        for rows in near_rows(chosen):
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            parts.append(cls.load_block(folder, first, last).take(rows - first))
+        return cls.join(parts or [cls.load_block(folder, 0, 0)])
 
 
 @dataclass(frozen=True)

@@ -155,7 +155,8 @@ class MatchingProblem:
         ):
             raise ValueError("problem: features, offsets and shapes do not fit; give n * m rows a pair")
         gold, free = labels.dense(edges.shapes)
-        kinds = np.where(gold, SURE, np.where(free, FREE, WRONG)).astype(np.int8)
+        kinds = np.full(len(gold), WRONG, dtype=np.int8)
+        kinds[free], kinds[gold] = FREE, SURE
         overlap = _first_overlap(kinds, edges.shapes, edges.offsets, most)
         if overlap >= 0:
             shown = "no matching; keep one link" if most == 1 else f"too many; keep {most} links"

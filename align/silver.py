@@ -23,7 +23,9 @@ are right (Jalili Sabet et al. 2020, "SimAlign", tables 2 and 5).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -134,8 +136,33 @@ def mutual(
     return Labels.from_edges(linked, shapes)
 
 
-def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> float:
-    """Return how well the rest of the bitext explains pairs: the mean over source words of their best Dice.
+class Evidence(NamedTuple):
+    """How well the rest of a bitext explains pairs: the best Dice of each source word.
+
+    Attributes
+    ----------
+    total : float
+        Their sum, >= 0.
+    words : int
+        Source words, >= 0.
+    """
+
+    total: float
+    words: int
+
+    @property
+    def mean(self) -> float:
+        """The mean, in [0, 1]; 0 without words."""
+        return self.total / self.words if self.words else 0.0
+
+    @classmethod
+    def join(cls, parts: Sequence[Evidence]) -> Evidence:
+        """Put that of several blocks together; the sum runs in their order."""
+        return cls(sum((part.total for part in parts), 0.0), sum(part.words for part in parts))
+
+
+def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> Evidence:
+    """Return how well the rest of the bitext explains pairs.
 
     True pairs score clearly higher than the same sentences paired at random, unless the bitext is not one.
     A pair that was counted for the lexicon would speak for itself; its own share in the counts is
@@ -152,8 +179,7 @@ def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> float:
 
     Returns
     -------
-    float
-        In [0, 1]; 0 without words.
+    Evidence
     """
     _, offsets = _shapes(block)
     dice, _, _ = edge_values(lexicon, block)
@@ -168,7 +194,7 @@ def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> float:
         offsets,
         counted,
     )
-    return total / words if words else 0.0
+    return Evidence(total, words)
 
 
 def _shapes(block: Corpus) -> tuple[np.ndarray, np.ndarray]:

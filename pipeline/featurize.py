@@ -200,7 +200,7 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
 def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
     """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
     return Corpus.join(
-        [Corpus.load(preprocess / folder).take(chosen) for folder, chosen in _labelled_runs(label)]
+        [Corpus.load_chosen(preprocess / folder, chosen) for folder, chosen in _labelled_runs(label)]
     )
 
 
@@ -210,7 +210,7 @@ def labelled_posteriors(lexicon: Path, label: Path) -> Posteriors | None:
         return None
     runs = list(_labelled_runs(label))
     return Posteriors.join(
-        [Posteriors.load(lexicon / POSTERIORS / folder).take(chosen) for folder, chosen in runs]
+        [Posteriors.load_chosen(lexicon / POSTERIORS / folder, chosen) for folder, chosen in runs]
     )
 
 

@@ -7,31 +7,28 @@ ascending order, the labels of these pairs (:meth:`align.labels.Labels.save`) an
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from align import silver
 from align.arrays import load_array, save_array
 from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.features import pair_shapes
 from align.labels import Labels, from_gold
 from align.lexicon import Lexicon, edge_values
-from align.posteriors import Posteriors, load_if_there
+from align.posteriors import load_if_there
 from align.shipped import DEFAULT, shipped_weights
 from align.solvers import links_a_word
 from pipeline.config import Config
 from pipeline.gold import read_gold
+from pipeline.label_silver import Found, Method, label_sample
 from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 
 CORPUS, GOLD = 0, 1
 KINDS = ("silver", "gold", "both", "none")
 METHODS = ("sampled", "mutual", "cosine")
-SIDES = ("source", "target")
 
 # A link needs a higher score than this, by method.
 _THRESHOLDS = {"sampled": 0.6, "mutual": 0.3, "cosine": 0.3}
@@ -95,7 +92,6 @@ def run(
         least,
     )
     wanted = wanted_labels(context.option("train.labels"), context.option("gold.train"))
-    lexicon = Lexicon.load(context.inputs["lexicon"], mapped=True)
     summary: dict[str, Any] = {"labels": wanted, "silver": None, "gold": None}
     made: list[tuple[int, np.ndarray, Labels]] = []
     if wanted in ("silver", "both"):
@@ -103,31 +99,18 @@ def run(
             method = "mutual"
         if threshold is None:
             threshold = _THRESHOLDS[method]
-        weights = {"lexical": lexical, "neighbours": neighbours, "position": position}
-        label = _labeller(context, lexicon, method, threshold, weights)
-        chosen, labels, summary["silver"] = _silver(context, label, lexicon, pairs, method, threshold)
+        how = Method(method, threshold, lexical, neighbours, position)
+        chosen, labels, summary["silver"] = _silver(context, pairs, how)
         summary["threshold"] = threshold
         made.append((CORPUS, chosen, labels))
     if wanted in ("gold", "both"):
-        chosen, labels, summary["gold"] = _gold(context, lexicon, least)
+        chosen, labels, summary["gold"] = _gold(context, least)
         made.append((GOLD, chosen, labels))
     if wanted == "none":
         context.say("no labels: the weights are given")
-        _look_parallel(context, _sample(context, pairs)[1], lexicon)
+        sample = _sample(context, pairs)
+        _look_parallel(context, label_sample(context, sample, None), len(sample))
     _write(context, made, summary)
-
-
-def _labeller(
-    context: StageContext, lexicon: Lexicon, method: str, threshold: float, weights: dict[str, float]
-) -> Callable[[Corpus, np.ndarray], Labels]:
-    """Return what labels the parts of the corpus with the given indices."""
-    if method == "sampled":
-        found = Posteriors.load(context.inputs["lexicon"] / POSTERIORS / "corpus")
-        return lambda block, sample: silver.sampled(block, found.take(sample), threshold=threshold)
-    source, target = (_vectors(context.inputs["embed"] / f"{side}.vectors.npy") for side in SIDES)
-    if method == "cosine":
-        return lambda block, _: silver.cosine(block, source, target, threshold=threshold)
-    return lambda block, _: silver.mutual(block, source, target, lexicon, threshold=threshold, **weights)
 
 
 def check(config: Config) -> None:
@@ -175,57 +158,49 @@ def wanted_labels(labels: str | None, train: int) -> str:
     return wanted
 
 
-def _silver(
-    context: StageContext,
-    label: Callable[[Corpus, np.ndarray], Labels],
-    lexicon: Lexicon,
-    pairs: int,
-    method: str,
-    threshold: float,
-) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+def _silver(context: StageContext, pairs: int, method: Method) -> tuple[np.ndarray, Labels, dict[str, Any]]:
     """Return a sample of the corpus, its labels, and figures of both."""
-    sample, block = _sample(context, pairs)
-    labels = label(block, sample)
+    sample = _sample(context, pairs)
+    found = label_sample(context, sample, method)
+    labels = found.labels
     linked = np.flatnonzero(labels.counts() > 0)
     if len(linked) < LEAST_USABLE * len(sample):
         raise WorkError(
-            f"label: {len(linked)} of {len(sample)} pairs got a silver link with label.method {method} above "
-            f"label.threshold {threshold:g}, at least {LEAST_USABLE:.0%} are needed; lower the threshold, or "
-            "look whether the sides are translations and the vectors are of their languages"
+            f"label: {len(linked)} of {len(sample)} pairs got a silver link with label.method {method.name} "
+            f"above label.threshold {method.threshold:g}, at least {LEAST_USABLE:.0%} are needed; lower the "
+            "threshold, or look whether the sides are translations and the vectors are of their languages"
         )
     figures = {
         "pairs": len(linked),
         "pairs_without_link": len(sample) - len(linked),
         "links": len(labels.source),
-        "method": method,
-        "threshold": threshold,
-        "parallel": _look_parallel(context, block, lexicon),
+        "method": method.name,
+        "threshold": method.threshold,
+        "parallel": _look_parallel(context, found, len(sample)),
     }
     context.say(
-        f"silver labels of {len(linked)} of {len(sample)} pairs, {len(labels.source)} links ({method}, "
-        f"threshold {threshold:g})"
+        f"silver labels of {len(linked)} of {len(sample)} pairs, {len(labels.source)} links ({method.name}, "
+        f"threshold {method.threshold:g})"
     )
     return sample[linked], labels.take(linked), figures
 
 
-def _sample(context: StageContext, pairs: int) -> tuple[np.ndarray, Corpus]:
-    """Return a seeded sample of the corpus's parts: their indices, ascending, and they."""
+def _sample(context: StageContext, pairs: int) -> np.ndarray:
+    """Return a seeded sample of the corpus's parts, ascending."""
     folder = context.inputs["preprocess"]
     usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
     if not len(usable):
         raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
     sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)
     sample.sort()
-    return sample, Corpus.load(folder / "corpus").take(sample)
+    return sample
 
 
-def _look_parallel(context: StageContext, block: Corpus, lexicon: Lexicon) -> dict[str, float | None]:
+def _look_parallel(context: StageContext, found: Found, pairs: int) -> dict[str, float | None]:
     """Compare the evidence for pairs with that for the same sentences paired at random; warn if alike."""
-    shifted = np.roll(np.arange(len(block)), len(block) // 2)
-    true = silver.evidence(block, lexicon, counted=True)
-    chance = silver.evidence(Corpus(block.source, block.target.take(shifted)), lexicon, counted=False)
+    true, chance = found.true.mean, found.chance.mean
     ratio = true / chance if chance else None
-    if ratio is not None and ratio < _PARALLEL and len(block) >= _PARALLEL_PAIRS:
+    if ratio is not None and ratio < _PARALLEL and pairs >= _PARALLEL_PAIRS:
         context.warn(
             "the two sides hardly look like translations: the evidence for a pair (mean best Dice "
             f"{true:.3f}) is {ratio:.2f} times that for pairs made at random ({chance:.3f}), where 1.5 or "
@@ -234,7 +209,7 @@ def _look_parallel(context: StageContext, block: Corpus, lexicon: Lexicon) -> di
     return {"true": true, "chance": chance, "ratio": ratio}
 
 
-def _gold(context: StageContext, lexicon: Lexicon, least: float) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+def _gold(context: StageContext, least: float) -> tuple[np.ndarray, Labels, dict[str, Any]]:
     """Return the gold pairs that may train, their labels, and figures of both."""
     train = context.option("gold.train")
     gold = read_gold(
@@ -248,7 +223,7 @@ def _gold(context: StageContext, lexicon: Lexicon, least: float) -> tuple[np.nda
     if train > len(gold):
         raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
     block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
-    similarity, _, _ = edge_values(lexicon, block)
+    similarity, _, _ = edge_values(Lexicon.load(context.inputs["lexicon"], mapped=True), block)
     fertility = links_a_word(context.option("train.solver"), context.option("train.fertility"))
     labels = from_gold(
         gold.links[:train],
@@ -295,10 +270,6 @@ def _probability(context: StageContext, block: Corpus) -> np.ndarray | None:
     forward, reverse = stored.dense(shapes)
     unknown = np.repeat(~stored.sampled, shapes.prod(axis=1, dtype=np.int64))
     return np.where(unknown, 1.0, np.sqrt(forward * reverse))
-
-
-def _vectors(path: Path) -> np.ndarray:
-    return load_array(path, mapped=True)
 
 
 def _write(

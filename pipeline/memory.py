@@ -21,9 +21,10 @@ def give_back(module: str) -> None:
     Parameters
     ----------
     module : str
-        The stage's own; whatever it caches (``lru_cache``) is forgotten.
+        The stage's own; whatever it, or a module that is named after it, caches (``lru_cache``) is forgotten.
     """
-    for value in vars(sys.modules[module]).values():
+    own = [found for name, found in sys.modules.items() if name == module or name.startswith(f"{module}_")]
+    for value in [value for found in own for value in vars(found).values()]:
         if hasattr(value, "cache_clear"):
             value.cache_clear()
     gc.collect()

@@ -13,6 +13,7 @@ from align.arrays import (
     create_array,
     load_array,
     load_rows,
+    near_rows,
     open_array,
     save_array,
     write_rows,
@@ -206,3 +207,12 @@ def test_pieces_make_the_file_that_the_whole_makes(tmp_path, dtype):
     with ArrayAppender(tmp_path / "none.npy", dtype):
         pass
     assert load_array(tmp_path / "none.npy").shape == (0,)
+
+
+def test_rows_that_are_near_each_other_are_read_at_once():
+    chosen = [3, 5, 1029, 1029, 2053, 3078, 8191, 8192, 0, 1]
+    runs = near_rows(np.array(chosen))
+    assert [run.tolist() for run in runs] == [
+        [3, 5, 1029, 1029, 2053], [3078], [8191], [8192], [0, 1],
+    ]  # fmt: skip
+    assert near_rows(np.array([], dtype=np.int64)) == []

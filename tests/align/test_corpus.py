@@ -27,6 +27,16 @@ def test_blocks_are_read_alone(tmp_path):
         assert equal(Corpus.load_block(tmp_path, start, stop), CORPUS.block(start, stop))
 
 
+CHOICES = ([], [2], [0, 1, 3], [1, 1, 2], [3, 0, 2, 1])
+
+
+@pytest.mark.parametrize("chosen", CHOICES, ids=str)
+def test_chosen_pairs_are_read_alone(tmp_path, chosen):
+    CORPUS.save(tmp_path)
+    chosen = np.array(chosen, dtype=np.int64)
+    assert equal(Corpus.load_chosen(tmp_path, chosen), CORPUS.take(chosen))
+
+
 def test_a_block_that_is_not_there(tmp_path):
     CORPUS.save(tmp_path)
     with pytest.raises(InputError, match=r"source\.offsets\.npy: .*no rows 3 to 6"):

@@ -62,6 +62,13 @@ class TestPosteriors:
         with pytest.raises(InputError, match=r"offsets\.npy: .*no rows 5 to 8"):
             Posteriors.load_block(tmp_path, 5, 7)
 
+    @pytest.mark.parametrize("chosen", [[], [2], [0, 1, 5], [4, 4], [3, 0, 2]], ids=str)
+    def test_chosen_pairs_are_read_alone(self, tmp_path, chosen):
+        posteriors = made()[2].placed(np.array([0, 1, 3, 4]), 6)
+        posteriors.save(tmp_path)
+        chosen = np.array(chosen, dtype=np.int64)
+        assert equal(Posteriors.load_chosen(tmp_path, chosen), posteriors.take(chosen))
+
     @pytest.mark.parametrize(
         ("name", "change", "message"),
         [

@@ -14,9 +14,9 @@ from align.labels import Labels
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Posteriors
 from align.sampler import SCALE
-from pipeline import label
+from pipeline import label, label_silver
 from pipeline.config import Config
-from pipeline.engine import Serial
+from pipeline.engine import Processes, Serial, open_engine
 from pipeline.progress import Reporter
 from pipeline.stage import Stage, StageContext
 
@@ -233,6 +233,79 @@ def test_the_methods_are_those_of_the_library(context, stages, method):
     assert labels.source.tolist() == expected.source.tolist()
     assert labels.target.tolist() == expected.target.tolist()
     assert summary["silver"]["method"] == method
+
+
+def sampled_of(corpus):
+    """Posteriors that speak for the diagonal, more or less, and leave some pairs out."""
+    shapes = np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
+    generator = np.random.default_rng(4)
+    right = np.concatenate([np.eye(n).ravel() for n in corpus.source.lengths()])
+    both = (right * generator.uniform(0.3, 1, (2, len(right))) * SCALE).astype(np.uint16)
+    return replace(Posteriors.of(shapes, *both), sampled=generator.random(len(corpus)) < 0.9)
+
+
+def shared_out(context, engine, folder, **options):
+    """The bytes that the stage leaves."""
+    folder.mkdir()
+    label.run(replace(context, engine=engine, folder=folder, jobs=2), **options)
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+class Counting(Serial):
+    """Counts the blocks."""
+
+    def __init__(self):
+        self.blocks = []
+
+    def map(self, function, items, *, threads=0):
+        for item in items:
+            self.blocks.append(item)
+            yield function(item)
+
+
+@pytest.mark.parametrize("method", ["sampled", "mutual", "cosine"])
+def test_the_same_bytes_however_the_work_is_shared(context, stages, tmp_path, monkeypatch, method):
+    sampled_of(Corpus.load(stages / "preprocess" / "corpus")).save(
+        stages / "lexicon" / "posteriors" / "corpus"
+    )
+    whole = shared_out(context, Serial(), tmp_path / "whole", method=method)
+    monkeypatch.setattr(label_silver, "_PAIRS_A_BLOCK", 48)
+    counting = Counting()
+    expected = shared_out(context, counting, tmp_path / "one", method=method)
+    assert [len(block.pairs) for block in counting.blocks] == [48, 48, 48, 16]
+    assert shared_out(context, Processes(2), tmp_path / "two", method=method) == expected
+    figures = [json.loads(found.pop("summary.json")) for found in (whole, expected)]
+    assert whole == expected
+    evidence = [each["silver"].pop("parallel") for each in figures]
+    assert figures[0] == figures[1]
+    assert evidence[0] == pytest.approx(evidence[1], rel=1e-12)  # added up in blocks
+
+
+@pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Port .* is already in use")
+def test_the_same_bytes_on_a_cluster(context, stages, tmp_path, monkeypatch):
+    pytest.importorskip("distributed")
+    sampled_of(Corpus.load(stages / "preprocess" / "corpus")).save(
+        stages / "lexicon" / "posteriors" / "corpus"
+    )
+    monkeypatch.setattr(label_silver, "_PAIRS_A_BLOCK", 48)
+    expected = shared_out(context, Serial(), tmp_path / "one")
+    with open_engine("dask", jobs=2) as engine:
+        assert shared_out(context, engine, tmp_path / "cluster") == expected
+
+
+def test_chance_pairs_sentences_half_the_sample_apart(context, stages):
+    counting = Counting()
+    context = replace(context, engine=counting)
+    label.run(context, pairs=50)
+    (block,) = counting.blocks
+    assert block.others.tolist() == [*block.pairs[25:], *block.pairs[:25]]
+    corpus = Corpus.load(stages / "preprocess" / "corpus")
+    lexicon = Lexicon.load(stages / "lexicon")
+    chance = Corpus(corpus.source.take(block.pairs), corpus.target.take(block.others))
+    parallel = made(context)[3]["silver"]["parallel"]
+    assert parallel["true"] == silver.evidence(corpus.take(block.pairs), lexicon, counted=True).mean
+    assert parallel["chance"] == silver.evidence(chance, lexicon, counted=False).mean
 
 
 def test_weights_of_the_mutual_method_count(context):

@@ -38,6 +38,20 @@ def test_caches_of_the_stage_are_forgotten(module):
         gc.enable()
 
 
+def test_caches_of_modules_named_after_the_stage_are_forgotten(module, monkeypatch):
+    other = ModuleType("pipeline.test_stages")
+    other.kept = lru_cache(maxsize=1)(lambda name: Kept())
+    monkeypatch.setitem(sys.modules, other.__name__, other)
+    part = ModuleType("pipeline.test_stage_part")
+    part.kept = module.kept
+    del module.kept
+    monkeypatch.setitem(sys.modules, part.__name__, part)
+    reference, kept = weakref.ref(part.kept("x")), weakref.ref(other.kept("x"))
+    give_back(module.__name__)
+    assert reference() is None
+    assert kept() is not None
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="only glibc is known to keep so much")
 def test_freed_memory_goes_back_to_the_system(module):
     """Small pieces freed below one still in use stay with the process otherwise."""

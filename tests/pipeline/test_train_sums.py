@@ -117,6 +117,7 @@ def test_features_made_again_in_the_same_folder_are_read_again(tmp_path, elsewhe
 
 
 @pytest.mark.slow
+@pytest.mark.filterwarnings("ignore:Port .* is already in use")
 def test_the_same_bytes_on_a_cluster(stages, tmp_path, monkeypatch):
     pytest.importorskip("distributed")
     expected = trained(stages, tmp_path / "one")
