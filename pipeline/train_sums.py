@@ -24,7 +24,7 @@ from pipeline.featurize import load_edges
 from pipeline.manifest import made_of
 from pipeline.stage import StageContext
 
-# Fewer pairs are summed here, on threads: that takes a tenth of a second, and sending has its price.
+# Fewer pairs are summed here, on threads: that takes some tenths of a second, and sending has its price.
 LEAST_PAIRS = 4000
 
 
