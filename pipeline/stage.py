@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 
 from align.errors import WorkError
 from pipeline.config import Config
-from pipeline.engine import Dask, Engine
+from pipeline.engine import Engine
 from pipeline.progress import Reporter
 
 Item = TypeVar("Item")
@@ -166,7 +166,7 @@ class StageContext:
         steps : int
             Steps an item has.
         """
-        if isinstance(self.engine, Dask):
+        if self.engine.remote:
             yield from self.map(function, items, unit=unit)
             return
         stopped, lock = Event(), Lock()
