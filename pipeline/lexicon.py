@@ -29,7 +29,7 @@ from pipeline.lexicon_ranges import RemoteTables
 from pipeline.lexicon_sample import Sample, read_state, write_state
 from pipeline.markov import MOST_ROUNDS, learn_links
 from pipeline.sampling import LINKS, MOST_CHAINS, WORK, clear_work, sample_links
-from pipeline.stage import StageContext
+from pipeline.stage import INCOMPLETE, StageContext
 from pipeline.usage import show_size
 
 SIDES = ("source", "target")
@@ -167,6 +167,8 @@ def _tables(
             "memory_predicted": sample.needed,
             "log_likelihoods": likelihoods,
         }
+        if not sample.complete:
+            again[INCOMPLETE] = sample.described()
         write_state(context, again, complete=sample.complete)
     for key, value in again.items():
         context.note(key, value)

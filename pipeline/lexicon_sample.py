@@ -152,6 +152,11 @@ class Sample:
                 f"(the same as lexicon.pairs={self.chosen})"
             )
 
+    def described(self) -> str:
+        """Say how many of the pairs that were wanted are used, and why not all."""
+        memory = show_size(self._context.memory)
+        return f"{self.chosen} of {self._wanted} pairs, for lack of memory ({memory})"
+
     def _take_fewer(self) -> None:
         memory = self._context.memory
         if self.chosen == 0 or memory <= budget.BASE:

@@ -14,6 +14,9 @@ from pipeline.config import Config
 from pipeline.engine import Engine
 from pipeline.progress import Reporter
 
+# The note of a stage that says what it was made from, where that is less than was asked for.
+INCOMPLETE = "incomplete"
+
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
