@@ -41,6 +41,10 @@ _RUN_STEPS = 20_000_000
 _SENTENCE_RUNS = 32
 
 
+# What a run of words has of its own in the finished tables.
+_KEPT = ("offsets", "targets", "dice", "forward", "reverse")
+
+
 @dataclass(frozen=True)
 class RangeItem:
     """A piece of work.
@@ -163,8 +167,7 @@ def keep_words(item: RangeItem) -> None:
         ),
         item.min_probability,
     )
-    with written_whole(folder / "kept" / str(item.run)) as aside:
-        kept.save(aside)
+    _save(folder / "kept" / str(item.run), **{name: getattr(kept, name) for name in _KEPT})
 
 
 def _load_index(work: Path) -> tuple[Postings, Bags]:
@@ -281,7 +284,19 @@ class RemoteTables:
         self._map(
             keep_words, [replace(item, round=iterations, min_probability=min_probability) for item in items]
         )
-        runs = [Lexicon.load(self._work / "kept" / str(item.run), mapped=True) for item in items]
+        runs = [
+            Lexicon(
+                **{
+                    name: load_array(self._work / "kept" / str(run) / f"{name}.npy", mapped=True)
+                    for name in _KEPT
+                },
+                null_forward=words.null_forward,
+                null_reverse=words.null_reverse[first:last],
+                source_counts=counts[0][first:last],
+                target_counts=counts[1],
+            )
+            for run, (first, last) in enumerate(together.ranges)
+        ]
         return Lexicon.join(runs)
 
     def clear(self) -> None:
