@@ -48,6 +48,11 @@ class Bags:
     repeats: np.ndarray
     offsets: np.ndarray
 
+    def part(self, first: int, last: int) -> Bags:
+        """Return sentences ``first`` to ``last``; the offsets still begin where they do in the whole."""
+        begin, end = self.offsets[first], self.offsets[last]
+        return Bags(self.words[begin:end], self.repeats[begin:end], self.offsets[first : last + 1])
+
     def counts(self, size: int) -> np.ndarray:
         """Return the occurrences of each of ``size`` words, int64, shape (size,)."""
         counts = np.zeros(size, dtype=np.int64)
@@ -72,6 +77,44 @@ class Postings:
     offsets: np.ndarray
     sentences: np.ndarray
     repeats: np.ndarray
+
+    def part(self, first: int, last: int) -> Postings:
+        """Return those of words ``first`` to ``last``, from 0; offsets still lead into all sentences."""
+        return Postings(self.offsets[first : last + 1], self.sentences, self.repeats)
+
+
+@dataclass(frozen=True)
+class Text:
+    """What the cells of a bitext are counted from.
+
+    Attributes
+    ----------
+    source : Postings
+        Where each source word occurs.
+    target : Bags
+        The target sentences.
+    source_counts, target_counts : ndarray of int64, shapes (Vs,) and (Vt,)
+        Occurrences of each word.
+    """
+
+    source: Postings
+    target: Bags
+    source_counts: np.ndarray
+    target_counts: np.ndarray
+
+    def work(self) -> np.ndarray:
+        """Return the steps that finding the cells of the source words takes, cumulative, int64, (Vs + 1,)."""
+        work = np.zeros(len(self.source_counts) + 1, dtype=np.int64)
+        kernels.add_work(self.source.offsets, self.source.sentences, self.target.offsets, work[1:])
+        return np.cumsum(work, out=work)
+
+    def counted(self, sizes: np.ndarray, ranges: tuple[tuple[int, int], ...], jobs: int) -> Cooccurrence:
+        """Return the index, with the number of cells of each source word, shape (Vs,)."""
+        rows = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=rows[1:])
+        return Cooccurrence(
+            self.source, self.target, self.source_counts, self.target_counts, rows, ranges, jobs
+        )
 
 
 @dataclass(frozen=True)
@@ -171,32 +214,49 @@ def index(
     -------
     Cooccurrence
     """
+    text = read(parts, n_source, n_target, used=used)
+    ranges = cut(text.work(), 1 if jobs == 1 else _RANGES_PER_JOB * jobs) if n_source else ()
+    sizes = np.zeros(n_source, dtype=np.int64)
+
+    def count(first: int, last: int) -> None:
+        sizes[first:last] = count_run(text.source.part(first, last), text.target, n_target)
+
+    share(count, ranges, jobs)
+    return text.counted(sizes, ranges, jobs)
+
+
+def read(parts: Sequence[Corpus], n_source: int, n_target: int, *, used: np.ndarray | None = None) -> Text:
+    """Make bags and inverted index of a bitext, the part of :func:`index` before cells are counted."""
     source = bags([part.source for part in parts], n_source, used)
     source_counts = source.counts(n_source)
     postings = invert(source, n_source)
     del source
     target = bags([part.target for part in parts], n_target, used)
-    work = np.zeros(n_source + 1, dtype=np.int64)
-    kernels.add_work(postings.offsets, postings.sentences, target.offsets, work[1:])
-    np.cumsum(work, out=work)
-    ranges = cut(work, 1 if jobs == 1 else _RANGES_PER_JOB * jobs) if n_source else ()
-    rows = np.zeros(n_source + 1, dtype=np.int64)
+    return Text(postings, target, source_counts, target.counts(n_target))
 
-    def count(first: int, last: int) -> None:
-        kernels.count_cells(
-            first,
-            last,
-            postings.offsets,
-            postings.sentences,
-            target.words,
-            target.offsets,
-            np.full(n_target, -1, dtype=np.int32),
-            rows[1:],
-        )
 
-    share(count, ranges, jobs)
-    np.cumsum(rows, out=rows)
-    return Cooccurrence(postings, target, source_counts, target.counts(n_target), rows, ranges, jobs)
+def count_run(source: Postings, target: Bags, n_target: int) -> np.ndarray:
+    """Return the number of cells of each word of a run, int64.
+
+    Parameters
+    ----------
+    source : Postings
+        Of the words of the run (:meth:`Postings.part`).
+    target : Bags
+        All target sentences.
+    n_target : int
+        Size of the target vocabulary.
+    """
+    sizes = np.zeros(len(source.offsets) - 1, dtype=np.int64)
+    kernels.count_cells(
+        read_only(source.offsets),
+        read_only(source.sentences),
+        read_only(target.words),
+        read_only(target.offsets),
+        np.full(n_target, -1, dtype=np.int32),
+        sizes,
+    )
+    return sizes
 
 
 def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) -> Bags:
@@ -262,23 +322,47 @@ def joint_counts(together: Cooccurrence) -> tuple[np.ndarray, np.ndarray]:
     """
     targets = np.empty(together.cells, dtype=np.int32)
     joint = np.empty(together.cells, dtype=np.float32)
-    source, target = together.source, together.target
 
     def fill(first: int, last: int) -> None:
-        kernels.fill_cells(
-            first,
-            last,
-            source.offsets,
-            source.sentences,
-            source.repeats,
-            target.words,
-            target.repeats,
-            target.offsets,
-            np.zeros(len(together.target_counts), dtype=np.float32),
-            together.rows,
-            targets,
-            joint,
+        cells = slice(together.rows[first], together.rows[last])
+        fill_run(
+            together.source.part(first, last),
+            together.target,
+            len(together.target_counts),
+            together.rows[first : last + 1],
+            (targets[cells], joint[cells]),
         )
 
     together.share(fill)
     return targets, joint
+
+
+def fill_run(
+    source: Postings,
+    target: Bags,
+    n_target: int,
+    rows: np.ndarray,
+    out: tuple[np.ndarray, np.ndarray],
+) -> None:
+    """Write the cells of the words of a run.
+
+    Parameters
+    ----------
+    source, target, n_target
+        As for :func:`count_run`.
+    rows : ndarray of int64, shape (words + 1,)
+        Where the cells of each word begin; the first number is that of the first place of `out`.
+    out : tuple of ndarray
+        For targets (int32) and joint counts (float32), both of shape (cells of the run,).
+    """
+    kernels.fill_cells(
+        read_only(source.offsets),
+        read_only(source.sentences),
+        read_only(source.repeats),
+        read_only(target.words),
+        read_only(target.repeats),
+        read_only(target.offsets),
+        np.zeros(n_target, dtype=np.float32),
+        read_only(rows),
+        *out,
+    )

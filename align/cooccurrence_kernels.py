@@ -79,8 +79,6 @@ def add_work(postings: np.ndarray, sentences: np.ndarray, offsets: np.ndarray, w
 
 @kernel
 def count_cells(
-    first: int,
-    last: int,
     postings: np.ndarray,
     sentences: np.ndarray,
     words: np.ndarray,
@@ -88,8 +86,8 @@ def count_cells(
     met: np.ndarray,
     sizes: np.ndarray,
 ) -> None:
-    """Count the distinct target words beside each source word of a range; ``met`` (Vt,) is all -1 before."""
-    for s in range(first, last):
+    """Count the distinct target words beside each source word of a run; ``met`` (Vt,) is all -1 before."""
+    for s in range(len(sizes)):
         size = 0
         for posting in range(postings[s], postings[s + 1]):
             i = sentences[posting]
@@ -103,8 +101,6 @@ def count_cells(
 
 @kernel
 def fill_cells(
-    first: int,
-    last: int,
     postings: np.ndarray,
     sentences: np.ndarray,
     times: np.ndarray,
@@ -116,9 +112,13 @@ def fill_cells(
     targets: np.ndarray,
     joint: np.ndarray,
 ) -> None:
-    """Write the cells of a range of source words; ``count`` (Vt,) is all zero before and after."""
-    for s in range(first, last):
-        cell = rows[s]
+    """Write the cells of a run of source words; ``count`` (Vt,) is all zero before and after.
+
+    ``rows`` may begin anywhere: the first cell of the run is the first of ``targets`` and ``joint``.
+    """
+    for s in range(len(rows) - 1):
+        first, last = rows[s] - rows[0], rows[s + 1] - rows[0]
+        cell = first
         for posting in range(postings[s], postings[s + 1]):
             i, a = sentences[posting], times[posting]
             for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
@@ -127,7 +127,7 @@ def fill_cells(
                     targets[cell] = words[entry]
                     cell += 1
                 count[t] += min(a, repeats[entry])
-        row = targets[rows[s] : rows[s + 1]]
+        row = targets[first:last]
         # a row that holds much of the vocabulary is put in order by a walk over the vocabulary
         if len(row) * 16 > len(count):
             place = 0
@@ -137,7 +137,7 @@ def fill_cells(
                     place += 1
         else:
             _sort(row)
-        for cell in range(rows[s], rows[s + 1]):
+        for cell in range(first, last):
             joint[cell] = count[targets[cell]]
             count[targets[cell]] = 0
 

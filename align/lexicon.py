@@ -14,7 +14,7 @@ The tables are estimated over all cells; then those are dropped in which both pr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
 
@@ -25,6 +25,7 @@ from align.arrays import load_array, save_array
 from align.cooccurrence import Cooccurrence, read_only, shrunk
 from align.corpus import Corpus
 from align.errors import InputError
+from align.model1_runs import Counts
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,37 @@ class Lexicon:
         """Return how often the words of each cell occur together, float32, shape (cells,)."""
         both = self.source_counts[self.sources()] + self.target_counts[self.targets]
         return (self.dice * both / 2).astype(np.float32)
+
+    def words(self, first: int, last: int) -> Lexicon:
+        """Return the rows of source words ``first`` to ``last``, numbered from 0."""
+        begin, end = self.offsets[first], self.offsets[last]
+        return Lexicon(
+            self.offsets[first : last + 1] - begin,
+            self.targets[begin:end],
+            self.dice[begin:end],
+            self.forward[begin:end],
+            self.reverse[begin:end],
+            self.null_forward,
+            self.null_reverse[first:last],
+            self.source_counts[first:last],
+            self.target_counts,
+        )
+
+    @classmethod
+    def join(cls, runs: Sequence[Lexicon]) -> Lexicon:
+        """Return the tables of run after run of source words, at least one: :meth:`words` undone."""
+        sizes = np.concatenate([np.diff(run.offsets) for run in runs])
+        offsets = np.zeros(len(sizes) + 1, dtype=np.int64)
+        np.cumsum(sizes, out=offsets[1:])
+        targets, dice, forward, reverse, null_reverse, source_counts = (
+            np.concatenate([getattr(run, name) for run in runs])
+            for name in ("targets", "dice", "forward", "reverse", "null_reverse", "source_counts")
+        )
+        first = runs[0]
+        return cls(
+            *(offsets, targets, dice, forward, reverse),
+            *(first.null_forward, null_reverse, source_counts, first.target_counts),
+        )
 
     def renumbered(
         self, source_ids: np.ndarray, target_ids: np.ndarray, n_source: int, n_target: int
@@ -201,14 +233,10 @@ def estimate(
         if isinstance(corpus, Cooccurrence)
         else cooccurrence.index([corpus], n_source, n_target, jobs=jobs)
     )
-    rows, source_counts, target_counts = together.rows, together.source_counts, together.target_counts
-    targets, joint = cooccurrence.joint_counts(together)
-    known = None
-    if prior is not None:
-        rows, targets, joint, known = _add_prior(rows, targets, joint, prior, prior_weight)
-        source_counts = source_counts + _weighted(prior.source_counts, prior_weight)
-        target_counts = target_counts + _weighted(prior.target_counts, prior_weight)
-    lexicon_kernels.joint_to_dice(rows, targets, joint, source_counts, target_counts)
+    source_counts, target_counts = counts_with(together, prior, prior_weight)
+    rows, targets, dice, known = begin(
+        together.rows, *cooccurrence.joint_counts(together), source_counts, target_counts, prior, prior_weight
+    )
     tables = model1.train(
         together,
         rows,
@@ -221,7 +249,7 @@ def estimate(
     lexicon = Lexicon(
         rows,
         targets,
-        joint,
+        dice,
         tables.forward,
         tables.reverse,
         tables.null_forward,
@@ -230,6 +258,56 @@ def estimate(
         target_counts,
     )
     return prune(lexicon, min_probability)
+
+
+def counts_with(
+    together: Cooccurrence, prior: Lexicon | None, weight: float
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the occurrences of each source and target word, those of a prior among them."""
+    if prior is None:
+        return together.source_counts, together.target_counts
+    return (
+        together.source_counts + _weighted(prior.source_counts, weight),
+        together.target_counts + _weighted(prior.target_counts, weight),
+    )
+
+
+def begin(
+    rows: np.ndarray,
+    targets: np.ndarray,
+    joint: np.ndarray,
+    source_counts: np.ndarray,
+    target_counts: np.ndarray,
+    prior: Lexicon | None = None,
+    weight: float = 1.0,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counts | None]:
+    """Make Dice coefficients of joint counts, those of a prior added; of all source words or of a run.
+
+    Parameters
+    ----------
+    rows : ndarray of int64, shape (words + 1,)
+        Where the cells of each word begin, from 0.
+    targets, joint : ndarray
+        Of the cells (:func:`align.cooccurrence.joint_counts`); used up.
+    source_counts, target_counts : ndarray of int64, shapes (words,) and (Vt,)
+        Of :func:`counts_with`.
+    prior : Lexicon, optional
+        Of the same words (:meth:`Lexicon.words`).
+    weight : float
+        As of :func:`estimate`.
+
+    Returns
+    -------
+    rows, targets, dice : ndarray
+        Of the cells that are in the corpus or in the prior.
+    known : Counts or None
+        What Model 1 knows from the prior.
+    """
+    known = None
+    if prior is not None:
+        rows, targets, joint, known = _add_prior(rows, targets, joint, prior, weight)
+    lexicon_kernels.joint_to_dice(rows, targets, joint, source_counts, target_counts)
+    return rows, targets, joint, known
 
 
 def prune(lexicon: Lexicon, min_probability: float) -> Lexicon:
@@ -308,22 +386,20 @@ def _weighted(counts: np.ndarray, weight: float) -> np.ndarray:
 
 def _add_prior(
     rows: np.ndarray, targets: np.ndarray, joint: np.ndarray, prior: Lexicon, weight: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, model1.Counts]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counts]:
     """Return the cells of corpus and prior together, their joint counts, and the prior's counts."""
-    known = (
-        prior.offsets,
-        prior.targets,
-        prior.dice,
-        prior.forward,
-        prior.reverse,
-        prior.source_counts,
-        prior.target_counts,
+    known = tuple(
+        read_only(values)
+        for values in (
+            *(prior.offsets, prior.targets, prior.dice, prior.forward, prior.reverse),
+            *(prior.source_counts, prior.target_counts),
+        )
     )
     all_rows = np.zeros(len(rows), dtype=np.int64)
-    lexicon_kernels.count_united(rows, targets, prior.offsets, prior.targets, all_rows)
+    lexicon_kernels.count_united(rows, targets, known[0], known[1], all_rows)
     all_targets = np.empty(all_rows[-1], dtype=np.int32)
     all_joint, forward, reverse = (np.zeros(all_rows[-1], dtype=np.float32) for _ in range(3))
     lexicon_kernels.unite(
         (rows, targets, joint), known, float(weight), all_rows, (all_targets, all_joint, forward, reverse)
     )
-    return all_rows, all_targets, all_joint, model1.Counts(forward, reverse)
+    return all_rows, all_targets, all_joint, Counts(forward, reverse)

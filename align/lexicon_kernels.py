@@ -17,39 +17,47 @@ from align.kernels import kernel
 @kernel(error_model="numpy")
 def add_denominators(
     first: int,
-    last: int,
-    postings: np.ndarray,
-    sentences: np.ndarray,
-    times: np.ndarray,
-    words: np.ndarray,
-    offsets: np.ndarray,
+    source: tuple[np.ndarray, ...],
+    target: tuple[np.ndarray, ...],
     row: np.ndarray,
-    rows: np.ndarray,
-    targets: np.ndarray,
-    forward: np.ndarray,
+    table: tuple[np.ndarray, ...],
     den: np.ndarray,
 ) -> None:
-    """Add a_i(s) p(t | s) to den of the sentences of a range; ``row`` (Vt,) is room for one source word."""
-    for s in range(len(postings) - 1):
+    """Add a_i(s) p(t | s) to den of a run of sentences, of which ``first`` is the number of the first.
+
+    The source words may be a run as well: ``rows`` and ``offsets`` begin anywhere, with the first cell and
+    the first entry; ``row`` (Vt,) is room for one source word.
+    """
+    postings, sentences, times = source
+    words, offsets = target
+    rows, targets, forward = table
+    last = first + len(offsets) - 1
+    for s in range(len(rows) - 1):
         begin = first_at_least(sentences, postings[s], postings[s + 1], first)
         end = first_at_least(sentences, begin, postings[s + 1], last)
         if begin == end:
             continue
-        for cell in range(np.uint64(rows[s]), np.uint64(rows[s + 1])):
+        for cell in range(np.uint64(rows[s] - rows[0]), np.uint64(rows[s + 1] - rows[0])):
             row[np.uint64(targets[cell])] = forward[cell]
         for posting in range(begin, end):
-            i, a = sentences[posting], times[posting]
-            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+            i, a = sentences[posting] - first, times[posting]
+            for entry in range(np.uint64(offsets[i] - offsets[0]), np.uint64(offsets[i + 1] - offsets[0])):
                 den[entry] += a * row[np.uint64(words[entry])]
 
 
 @kernel(error_model="numpy")
 def count_null(
-    words: np.ndarray, repeats: np.ndarray, den: np.ndarray, null: np.ndarray, counts: np.ndarray
+    words: np.ndarray,
+    repeats: np.ndarray,
+    den: np.ndarray,
+    null: np.ndarray,
+    counts: np.ndarray,
+    total: float,
 ) -> float:
-    """Turn den into repeats / den, count what NULL gets, return the log-likelihood but for the choices."""
-    counts[:] = 0.0
-    total = 0.0
+    """Turn den into repeats / den, add what NULL gets to ``counts``, and return the log-likelihood.
+
+    ``total`` is that of the entries before; the choices of the model are left out of it.
+    """
     for entry in range(len(words)):
         if den[entry] > 0:
             total += repeats[entry] * math.log(den[entry])
@@ -60,8 +68,6 @@ def count_null(
 
 @kernel(error_model="numpy")
 def expect_rows(
-    first: int,
-    last: int,
     source: tuple[np.ndarray, ...],
     target: tuple[np.ndarray, ...],
     table: tuple[np.ndarray, ...],
@@ -69,7 +75,10 @@ def expect_rows(
     out: tuple[np.ndarray, ...],
     smoothing: tuple[float, float],
 ) -> None:
-    """Run the second walk of a round for a range of source words: counts of both directions."""
+    """Run the second walk of a round for a run of source words: counts of both directions.
+
+    ``rows`` may begin anywhere, with the first cell.
+    """
     postings, sentences, times = source
     words, repeats, offsets = target
     rows, targets, forward, reverse, known_forward, known_reverse = table
@@ -77,8 +86,8 @@ def expect_rows(
     null_counts, likelihood = out
     row = np.zeros(len(scale), dtype=np.float32)
     sums = np.zeros((len(scale), 2))
-    for s in range(first, last):
-        begin, end = np.uint64(rows[s]), np.uint64(rows[s + 1])
+    for s in range(len(rows) - 1):
+        begin, end = np.uint64(rows[s] - rows[0]), np.uint64(rows[s + 1] - rows[0])
         for cell in range(begin, end):
             t = np.uint64(targets[cell])
             row[t] = _smoothed(np.float64(reverse[cell]), smoothing[0]) * scale[t]
@@ -180,8 +189,7 @@ def count_columns(targets: np.ndarray, sizes: np.ndarray) -> None:
 
 @kernel
 def sum_columns(targets: np.ndarray, values: np.ndarray, totals: np.ndarray) -> None:
-    """Fill ``totals`` (Vt,) with the sum of the values of each target word's cells."""
-    totals[:] = 0.0
+    """Add the values of each target word's cells to ``totals`` (Vt,)."""
     for cell in range(len(targets)):
         totals[targets[cell]] += values[cell]
 

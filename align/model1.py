@@ -20,8 +20,10 @@ smoothed, so that the rows of the result sum to one.
 The rounds walk over the source words, with the row of each spread out over an array of the target
 vocabulary, so that memory is read in order and nothing is looked up. den needs a walk of its own. In the
 other direction den sums over the target words of one sentence and is at hand at once, so that the
-same second walk serves both. Every cell is summed in one fixed order: any number of threads gives the same
-bytes.
+same second walk serves both. The first walk is done for runs of sentences, the second for runs of source
+words, none of which needs another's result: :func:`train` shares them out to threads, :func:`learn` to
+whatever :class:`Walks` stands for. Every cell is summed in one fixed order: any number of threads or runs
+gives the same bytes.
 
 References
 ----------
@@ -32,27 +34,60 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
 from align import lexicon_kernels
-from align.cooccurrence import Cooccurrence, cut, share
+from align.cooccurrence import Cooccurrence, cut, read_only, share
+from align.model1_runs import Cells, Counts, Round, add_denominators, begin_denominators, expect_run
+
+
+class Walks(Protocol):
+    """Does the walks of the rounds over all runs; what they give comes back in the order of the runs."""
+
+    def divide(self, null: np.ndarray, count: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
+        """Find den of every entry and call ``count(words, repeats, den)`` for piece after piece of the bags.
+
+        ``null`` is p(t | NULL), float32. ``count`` makes b / den of den in place, for :meth:`expect`.
+        """
+        ...
+
+    def expect(
+        self, scale: np.ndarray, null_reverse: np.ndarray, smoothing: tuple[float, float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Put the next tables in the place of the old; return NULL's counts and the log-likelihoods, (Vs,).
+
+        The arguments are those of :class:`Round`.
+        """
+        ...
+
+    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        """Yield the target words and the reverse counts of the cells, piece after piece."""
+        ...
+
+    def known_columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]] | None:
+        """Yield the target words and the reverse counts known beforehand; None: nothing is known."""
+        ...
 
 
 @dataclass(frozen=True)
-class Counts:
-    """Counts known beforehand, added to the expected ones in every round.
+class Words:
+    """What :func:`learn` finds of single words.
 
     Attributes
     ----------
-    forward, reverse : ndarray of float32, shape (cells,)
-        Of target words given source words, and of source words given target words; >= 0.
+    scale : ndarray of float64, shape (Vt,)
+        Factors that make the reverse counts of the last round probabilities.
+    null_forward, null_reverse : ndarray of float32, shapes (Vt,) and (Vs,)
+        p(t | NULL) and p(s | NULL).
     """
 
-    forward: np.ndarray
-    reverse: np.ndarray
+    scale: np.ndarray
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -109,144 +144,144 @@ def train(
     -------
     Tables
     """
-    smoothing = float(smoothing)  # a whole number would be compiled anew
-    choices = _log_choices(together)
-    state = _State.begin(together, rows, targets, known)
-    for iteration in range(1, iterations + 1):
-        _find_denominators(together, rows, targets, state)
-        forward = lexicon_kernels.count_null(
-            together.target.words, together.target.repeats, state.ratio, *state.null_pair
-        )
-        _expect(together, rows, targets, state, known, smoothing, last=iteration == iterations)
-        if on_iteration is not None:
-            on_iteration(iteration, forward - choices[0], float(state.likelihood.sum()) - choices[1])
-        state.end_round(rows, targets, smoothing, last=iteration == iterations)
-    lexicon_kernels.scale_columns(targets, state.reverse, state.scale)
-    return Tables(
-        state.forward,
-        state.reverse,
-        state.null_forward.astype(np.float32),
-        state.null_reverse.astype(np.float32),
+    n_source, n_target = len(rows) - 1, len(together.target_counts)
+    cells = Cells.begin(rows, targets, n_source, n_target, known)
+    words = learn(
+        _Threads(together, cells),
+        n_source,
+        n_target,
+        choices=log_choices(together),
+        iterations=iterations,
+        smoothing=smoothing,
+        on_iteration=on_iteration,
     )
+    lexicon_kernels.scale_columns(targets, cells.reverse, words.scale)
+    return Tables(cells.forward, cells.reverse, words.null_forward, words.null_reverse)
 
 
-@dataclass
-class _State:
-    """The tables between two rounds: ``reverse`` holds counts, ``scale`` (Vt,) makes them probabilities."""
-
-    forward: np.ndarray
-    reverse: np.ndarray
-    scale: np.ndarray
-    null_forward: np.ndarray
-    null_reverse: np.ndarray
-    null_forward_counts: np.ndarray
-    null_reverse_counts: np.ndarray
-    ratio: np.ndarray  # den, then repeats / den, of each entry of the target bags
-    likelihood: np.ndarray  # of each source word's occurrences
-    column_sizes: np.ndarray
-    reverse_smoothing: float = 0.0
-
-    @classmethod
-    def begin(
-        cls, together: Cooccurrence, rows: np.ndarray, targets: np.ndarray, known: Counts | None
-    ) -> _State:
-        n_source, n_target, cells = len(rows) - 1, len(together.target_counts), len(targets)
-        forward = np.full(cells, 1 / max(n_target, 1), dtype=np.float32)
-        reverse = np.full(cells, 1 / max(n_source, 1), dtype=np.float32)
-        scale, sizes = np.ones(n_target), np.zeros(n_target)
-        lexicon_kernels.count_columns(targets, sizes)
-        if known is not None:
-            # one count spread over the vocabulary keeps what is not known possible
-            forward += known.forward
-            lexicon_kernels.divide_rows(rows, forward, known.forward)
-            totals = np.zeros(n_target)
-            lexicon_kernels.sum_columns(targets, known.reverse, totals)
-            reverse += known.reverse
-            scale = 1 / (totals + 1)
-        return cls(
-            forward,
-            reverse,
-            scale,
-            np.full(n_target, 1 / max(n_target, 1)),
-            np.full(n_source, 1 / max(n_source, 1)),
-            np.zeros(n_target),
-            np.zeros(n_source),
-            np.empty(len(together.target.words), dtype=np.float32),
-            np.zeros(n_source),
-            sizes,
-        )
-
-    @property
-    def null_pair(self) -> tuple[np.ndarray, np.ndarray]:
-        return self.null_forward, self.null_forward_counts
-
-    def end_round(self, rows: np.ndarray, targets: np.ndarray, smoothing: float, *, last: bool) -> None:
-        """Make the counts that do not belong to one row probabilities."""
-        self.reverse_smoothing = 0.0 if last else smoothing
-        lexicon_kernels.sum_columns(targets, self.reverse, self.scale)
-        lexicon_kernels.invert_totals(self.scale, self.column_sizes, self.reverse_smoothing)
-        for null, counts in (
-            (self.null_forward, self.null_forward_counts),
-            (self.null_reverse, self.null_reverse_counts),
-        ):
-            null[:] = counts / max(counts.sum(), np.finfo(np.float64).tiny)
-
-
-def _find_denominators(together: Cooccurrence, rows: np.ndarray, targets: np.ndarray, state: _State) -> None:
-    """Fill ``state.ratio`` with den of every entry of the target bags; threads share the sentences."""
-    source, target = together.source, together.target
-    np.take(state.null_forward.astype(np.float32), target.words, out=state.ratio, mode="clip")
-
-    def add(first: int, last: int) -> None:
-        lexicon_kernels.add_denominators(
-            first,
-            last,
-            source.offsets,
-            source.sentences,
-            source.repeats,
-            target.words,
-            target.offsets,
-            np.zeros(len(state.scale), dtype=np.float32),
-            rows,
-            targets,
-            state.forward,
-            state.ratio,
-        )
-
-    share(add, cut(target.offsets, together.jobs), together.jobs)
-
-
-def _expect(
-    together: Cooccurrence,
-    rows: np.ndarray,
-    targets: np.ndarray,
-    state: _State,
-    known: Counts | None,
-    smoothing: float,
+def learn(
+    walks: Walks,
+    n_source: int,
+    n_target: int,
     *,
-    last: bool,
-) -> None:
-    """Replace the tables by the next round's; threads share the source words."""
-    nothing = np.zeros(0, dtype=np.float32)
-    added = (nothing, nothing) if known is None else (known.forward, known.reverse)
-    source, target = together.source, together.target
+    choices: tuple[float, float],
+    iterations: int,
+    smoothing: float,
+    on_iteration: Callable[[int, float, float], None] | None = None,
+) -> Words:
+    """Run EM over cells that lie where ``walks`` has them: all of :func:`train` but the walks.
 
-    def expect(first: int, last_word: int) -> None:
-        lexicon_kernels.expect_rows(
-            first,
-            last_word,
-            (source.offsets, source.sentences, source.repeats),
-            (target.words, target.repeats, target.offsets),
-            (rows, targets, state.forward, state.reverse, *added),
-            (state.scale, state.ratio, state.null_reverse),
-            (state.null_reverse_counts, state.likelihood),
-            (state.reverse_smoothing, 0.0 if last else smoothing),
+    Parameters
+    ----------
+    walks : Walks
+        At its first tables (:meth:`Cells.begin`); at the last ones afterwards.
+    n_source, n_target : int
+        Sizes of the vocabularies.
+    choices : tuple of float
+        See :func:`log_choices`.
+    iterations, smoothing, on_iteration
+        As for :func:`train`.
+
+    Returns
+    -------
+    Words
+    """
+    smoothing = float(smoothing)  # a whole number would be compiled anew
+    scale, sizes = _first_scale(walks, n_target)
+    null_forward = np.full(n_target, 1 / max(n_target, 1))
+    null_reverse = np.full(n_source, 1 / max(n_source, 1))
+    before = 0.0
+    for iteration in range(1, iterations + 1):
+        now = smoothing if iteration < iterations else 0.0
+        null = _Null(null_forward)
+        walks.divide(null_forward.astype(np.float32), null.count)
+        null_counts, likelihood = walks.expect(scale, null_reverse, (before, now))
+        if on_iteration is not None:
+            on_iteration(iteration, null.likelihood - choices[0], float(likelihood.sum()) - choices[1])
+        scale = np.zeros(n_target)
+        for targets, counts in walks.columns():
+            lexicon_kernels.sum_columns(read_only(targets), read_only(counts), scale)
+        lexicon_kernels.invert_totals(scale, sizes, now)
+        null_forward, null_reverse = _shares(null.counts), _shares(null_counts)
+        before = now
+    return Words(scale, null_forward.astype(np.float32), null_reverse.astype(np.float32))
+
+
+def _first_scale(walks: Walks, n_target: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the factors of the first tables' columns, and how many cells each has."""
+    sizes, totals = np.zeros(n_target), np.zeros(n_target)
+    for targets, _ in walks.columns():
+        lexicon_kernels.count_columns(read_only(targets), sizes)
+    known = walks.known_columns()
+    if known is None:
+        return np.ones(n_target), sizes
+    for targets, counts in known:
+        lexicon_kernels.sum_columns(read_only(targets), read_only(counts), totals)
+    return 1 / (totals + 1), sizes
+
+
+class _Null:
+    """What NULL gets of the target words in a round, piece after piece, and their log-likelihood."""
+
+    def __init__(self, null: np.ndarray) -> None:
+        self._null = null
+        self.counts = np.zeros(len(null))
+        self.likelihood = 0.0
+
+    def count(self, words: np.ndarray, repeats: np.ndarray, den: np.ndarray) -> None:
+        self.likelihood = lexicon_kernels.count_null(
+            read_only(words), read_only(repeats), den, self._null, self.counts, self.likelihood
         )
 
-    together.share(expect)
+
+def _shares(counts: np.ndarray) -> np.ndarray:
+    return counts / max(counts.sum(), np.finfo(np.float64).tiny)
 
 
-def _log_choices(together: Cooccurrence) -> tuple[float, float]:
+class _Threads:
+    """The walks on threads of this process, over arrays in memory."""
+
+    def __init__(self, together: Cooccurrence, cells: Cells) -> None:
+        self._together, self._cells = together, cells
+        self._ratio = np.empty(len(together.target.words), dtype=np.float32)
+
+    def divide(self, null: np.ndarray, count: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
+        together, cells = self._together, self._cells
+        target = together.target
+
+        def divide(first: int, last: int) -> None:
+            den = self._ratio[target.offsets[first] : target.offsets[last]]
+            begin_denominators(target.part(first, last), null, den)
+            row = np.zeros(len(null), dtype=np.float32)
+            add_denominators(together.source, target.part(first, last), first, cells, den, row)
+
+        share(divide, cut(target.offsets, together.jobs), together.jobs)
+        count(target.words, target.repeats, self._ratio)
+
+    def expect(
+        self, scale: np.ndarray, null_reverse: np.ndarray, smoothing: tuple[float, float]
+    ) -> tuple[np.ndarray, np.ndarray]:
+        together, now = self._together, Round(self._ratio, scale, null_reverse, smoothing)
+        null_counts, likelihood = np.zeros(len(null_reverse)), np.zeros(len(null_reverse))
+
+        def expect(first: int, last: int) -> None:
+            run = slice(first, last)
+            null_counts[run], likelihood[run] = expect_run(
+                together.source.part(first, last), together.target, self._cells.part(first, last), now, first
+            )
+
+        together.share(expect)
+        return null_counts, likelihood
+
+    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        yield self._cells.targets, self._cells.reverse
+
+    def known_columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]] | None:
+        known = self._cells.known
+        return None if known is None else iter([(self._cells.targets, known.reverse)])
+
+
+def log_choices(together: Cooccurrence) -> tuple[float, float]:
     """Return sum_i m_i log(n_i + 1) and sum_i n_i log(m_i + 1)."""
     source, target = together.source, together.target
     n = np.bincount(source.sentences, weights=source.repeats, minlength=len(target.offsets) - 1)

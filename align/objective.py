@@ -66,10 +66,10 @@ def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarra
     ell_s : ndarray of float64, shape () or (r,)
         sum_i L_i(y*) / n.
     """
-    summing: Summing = getattr(problem, "summing", None) or partial(_each, problem)
+    summing: Summing = getattr(problem, "summing", None) or _each
     pieces = [range(start, min(start + PIECE, problem.n)) for start in range(0, problem.n, PIECE)]
     w_s, ell_s = np.zeros(w.shape), np.zeros(w.shape[:-1])
-    for psi, loss in summing(w, pieces):
+    for psi, loss in summing(problem, w, pieces):
         w_s += psi
         ell_s += loss
     return w_s / (lam * problem.n), ell_s / problem.n
@@ -89,7 +89,9 @@ def threaded(problem: Problem, jobs: int) -> Summing | None:
     if jobs == 1 or problem.n <= PIECE or not is_compiled(problem):
         return None
 
-    def summing(w: np.ndarray, pieces: Sequence[range]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    def summing(
+        problem: Problem, w: np.ndarray, pieces: Sequence[range]
+    ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
         with ThreadPoolExecutor(min(jobs, len(pieces))) as threads:
             yield from threads.map(partial(piece_sums, problem, w), pieces)
 

@@ -29,9 +29,12 @@ if TYPE_CHECKING:
     from align.labels import Labels
 
 
-# ``summing(w, pieces)`` yields, for each of some runs of blocks in their order, the sums over its blocks of
-# psi* (of the shape of w, (d,) or (r, d)) and of L_i(y*): :func:`align.objective.piece_sums`, done anywhere.
-Summing: TypeAlias = Callable[[np.ndarray, Sequence[range]], Iterable[tuple[np.ndarray, np.ndarray]]]
+# ``summing(problem, w, pieces)`` yields, for each of some runs of blocks in their order, the sums over its
+# blocks of psi* (of the shape of w, (d,) or (r, d)) and of L_i(y*): :func:`align.objective.piece_sums`, done
+# anywhere. It is told the problem so that it need not keep it: the problem would then refer to itself.
+Summing: TypeAlias = Callable[
+    ["Problem", np.ndarray, Sequence[range]], Iterable[tuple[np.ndarray, np.ndarray]]
+]
 
 
 class Vertex(NamedTuple):

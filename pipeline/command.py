@@ -14,7 +14,7 @@ from pipeline import config as configs
 from pipeline import runner
 from pipeline.budget import BASE, LEAST, most_workers, processes_memory
 from pipeline.config import Config
-from pipeline.engine import ENGINES, Dask, Engine, open_engine
+from pipeline.engine import ENGINES, Engine, open_engine
 from pipeline.listing import batch_table, plan_lines, stage_lines
 from pipeline.memory import share_heap
 from pipeline.progress import Reporter
@@ -145,7 +145,7 @@ def _corpus(
 
     steps = runner.plan(config, names, STAGES, settings, forced=forced)
     reporter = Reporter(config.name, quiet=settings.quiet)
-    for line in memory_lines(config, steps, settings, engine="dask" if isinstance(engine, Dask) else "local"):
+    for line in memory_lines(config, steps, settings, engine="dask" if engine.remote else "local"):
         reporter.say(line)
     return runner.run(steps, config, settings, engine)
 

@@ -37,7 +37,15 @@ PATIENCE = 60.0
 
 
 class Engine(Protocol):
-    """Runs a function over items."""
+    """Runs a function over items.
+
+    Attributes
+    ----------
+    remote : bool
+        Whether workers may be on other machines: what they are to share has to lie in files.
+    """
+
+    remote: bool
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
@@ -57,6 +65,8 @@ class Engine(Protocol):
 class Serial:
     """One item after the other in this process."""
 
+    remote = False
+
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
     ) -> Iterator[Result]:
@@ -69,6 +79,8 @@ class Serial:
 
 class Processes:
     """Worker processes on this machine, or threads; processes start at the first item and serve on."""
+
+    remote = False
 
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
@@ -119,6 +131,8 @@ class Processes:
 
 class Dask:
     """Workers of a Dask cluster; a worker that dies costs only the items it had."""
+
+    remote = True
 
     def __init__(self, client: Any, jobs: int) -> None:
         self._client = client

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align import known
+from align import cooccurrence, known
 from align.cooccurrence import Cooccurrence
 from align.errors import InputError
 from align.features.words import WordTable
@@ -25,10 +25,11 @@ from align.shipped import find_model
 from align.vocabulary import Vocabulary
 from pipeline import memory
 from pipeline.config import Config
+from pipeline.lexicon_ranges import RemoteTables
 from pipeline.lexicon_sample import Sample, read_state, write_state
 from pipeline.markov import MOST_ROUNDS, learn_links
-from pipeline.sampling import LINKS, MOST_CHAINS, clear_work, sample_links
-from pipeline.stage import StageContext
+from pipeline.sampling import LINKS, MOST_CHAINS, WORK, clear_work, sample_links
+from pipeline.stage import INCOMPLETE, StageContext
 from pipeline.usage import show_size
 
 SIDES = ("source", "target")
@@ -87,7 +88,13 @@ def run(
     old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
     sizes = len(vocabularies[0]), len(vocabularies[1])
     known_cells = old.lexicon.cells if old else 0
-    sample = Sample(context, pairs, sizes, known_cells, chains=chains != 0, markov=markov != 0)
+    remote = RemoteTables(context, context.folder / WORK / "tables") if context.engine.remote else None
+    sample = Sample(
+        *(context, pairs, sizes, known_cells),
+        chains=chains != 0,
+        markov=markov != 0,
+        index=remote.index if remote else cooccurrence.index,
+    )
 
     def learn(together: Cooccurrence) -> tuple[Lexicon, list[list[float]]]:
         likelihoods: list[list[float]] = []
@@ -97,7 +104,7 @@ def run(
             likelihoods.append([round(forward, 1), round(reverse, 1)])
             next(rounds, None)
 
-        lexicon = estimate(
+        lexicon = (remote.estimate if remote else estimate)(
             together,
             *sizes,
             iterations=iterations,
@@ -111,6 +118,8 @@ def run(
         return lexicon, likelihoods
 
     used = _tables(context, sample, learn)
+    if remote:
+        remote.clear()
     memory.trim()
     lexicon = Lexicon.load(context.folder, mapped=True)
     context.say(f"{lexicon.cells} word pairs kept")
@@ -158,6 +167,8 @@ def _tables(
             "memory_predicted": sample.needed,
             "log_likelihoods": likelihoods,
         }
+        if not sample.complete:
+            again[INCOMPLETE] = sample.described()
         write_state(context, again, complete=sample.complete)
     for key, value in again.items():
         context.note(key, value)

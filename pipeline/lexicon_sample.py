@@ -7,12 +7,12 @@ many fit depends on the text, the options and ``--memory`` alone.
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from align import cooccurrence
 from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
 from align.errors import InputError, WorkError
@@ -46,6 +46,8 @@ class Sample:
         Cells of the prior.
     chains, markov : bool
         Whether links are sampled, and the hidden Markov model is learnt.
+    index : function
+        :func:`align.cooccurrence.index`, or what does the same elsewhere.
 
     Attributes
     ----------
@@ -71,7 +73,9 @@ class Sample:
         *,
         chains: bool,
         markov: bool,
+        index: Callable[..., Cooccurrence],
     ) -> None:
+        self._make_index = index
         self._context, self._sizes, self._known_cells = context, sizes, known_cells
         self._chains, self._markov = chains, markov
         folder = context.inputs["preprocess"]
@@ -118,7 +122,7 @@ class Sample:
         """
         context = self._context
         while True:
-            together = cooccurrence.index(
+            together = self._make_index(
                 texts(context), *self._sizes, used=self.used(self.chosen), jobs=context.jobs
             )
             alone = budget.tables_memory(together.memory(self._known_cells, jobs=1), sum(self._sizes))
@@ -147,6 +151,11 @@ class Sample:
                 f"{show_size(self._context.memory)}; give a larger --memory to use all "
                 f"(the same as lexicon.pairs={self.chosen})"
             )
+
+    def described(self) -> str:
+        """Say how many of the pairs that were wanted are used, and why not all."""
+        memory = show_size(self._context.memory)
+        return f"{self.chosen} of {self._wanted} pairs, for lack of memory ({memory})"
 
     def _take_fewer(self) -> None:
         memory = self._context.memory

@@ -25,7 +25,7 @@ from pipeline.config import Config
 from pipeline.engine import Engine
 from pipeline.memory import give_back
 from pipeline.progress import Reporter
-from pipeline.stage import Stage, StageContext
+from pipeline.stage import INCOMPLETE, Stage, StageContext
 from pipeline.usage import Meter, show_size
 
 PARTIAL, REPLACED = ".partial", ".replaced"
@@ -166,7 +166,10 @@ def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
     if own is not None and (fault := manifests.damage(folder, own)):
         return "stale", f"damaged: {fault}"
     if own is not None:
-        return "done", "options, inputs and code unchanged"
+        # --memory is no part of a fingerprint, and may have left something out
+        less = own.get("notes", {}).get(INCOMPLETE)
+        again = f"; made from {less}; --from {folder.parent.name} makes it and what follows anew"
+        return "done", "options, inputs and code unchanged" + (again if less else "")
     previous = _last_made(folder.parent)
     if previous is not None:
         return "stale", manifests.difference(previous.get("ingredients", {}), ingredients)

@@ -11,8 +11,11 @@ from typing import Any, TypeVar
 
 from align.errors import WorkError
 from pipeline.config import Config
-from pipeline.engine import Dask, Engine
+from pipeline.engine import Engine
 from pipeline.progress import Reporter
+
+# The note of a stage that says what it was made from, where that is less than was asked for.
+INCOMPLETE = "incomplete"
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -166,7 +169,7 @@ class StageContext:
         steps : int
             Steps an item has.
         """
-        if isinstance(self.engine, Dask):
+        if self.engine.remote:
             yield from self.map(function, items, unit=unit)
             return
         stopped, lock = Event(), Lock()

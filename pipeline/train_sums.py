@@ -14,11 +14,10 @@ from pathlib import Path
 
 import numpy as np
 
-from align.features import Edges
 from align.heldout import Learner, Task
 from align.labels import Labels
 from align.objective import piece_sums, threaded
-from align.problem import Summing
+from align.problem import Problem, Summing
 from pipeline.engine import Dask
 from pipeline.featurize import load_edges
 from pipeline.manifest import made_of
@@ -37,7 +36,7 @@ class Piece:
     featurize, label : str
         The folders of the features and of the labels.
     made : str
-        Tells apart what was made at different times in the same folders.
+        Tells apart labels that were made at different times in the same folder.
     pairs : ndarray of int64, shape (n,)
         Some of the labelled pairs, n >= 1.
     w : ndarray of float64, shape (d,) or (r, d)
@@ -59,13 +58,15 @@ class Piece:
 def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summing | None]:
     """Return what tells a learner who sums: a cluster where there is one, if that pays, else threads."""
     featurize, label = (context.inputs[name] for name in ("featurize", "label"))
-    made = made_of((featurize, label))
+    made = made_of([label])
 
     def share(learner: Learner, problem: Task, pairs: np.ndarray) -> Summing | None:
         if not isinstance(context.engine, Dask) or problem.n < LEAST_PAIRS:
             return threaded(problem, context.jobs)
 
-        def summing(w: np.ndarray, pieces: Sequence[range]) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+        def summing(
+            _: Problem, w: np.ndarray, pieces: Sequence[range]
+        ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             items = (
                 Piece(
                     str(featurize),
@@ -89,7 +90,8 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
 
 def sum_piece(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of psi* and of the losses over a piece, in any process."""
-    edges, labels = _labelled(piece.featurize, piece.label, piece.made)
+    # mapped anew for each piece, or in time all features would count as memory of the worker
+    edges, labels = load_edges(Path(piece.featurize)), _labels(piece.label, piece.made)
     first, last = int(piece.pairs.min()), int(piece.pairs.max()) + 1
     learner = Learner(
         edges.block(first, last),
@@ -104,5 +106,5 @@ def sum_piece(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
 
 
 @lru_cache(maxsize=1)
-def _labelled(featurize: str, label: str, made: str) -> tuple[Edges, Labels]:
-    return load_edges(Path(featurize)), Labels.load(Path(label))
+def _labels(folder: str, made: str) -> Labels:
+    return Labels.load(Path(folder))

@@ -10,7 +10,8 @@ from scipy.special import digamma
 
 from align.cooccurrence import index, joint_counts
 from align.corpus import Corpus, Sentences
-from align.model1 import Counts, train
+from align.model1 import train
+from align.model1_runs import Counts
 
 N_SOURCE, N_TARGET = 9, 11
 

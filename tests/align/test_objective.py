@@ -1,4 +1,6 @@
+import gc
 import threading
+import weakref
 
 import numpy as np
 import pytest
@@ -72,7 +74,7 @@ def test_a_problem_may_sum_its_pieces_elsewhere(monkeypatch):
     expected = batch_vertex(problem, weights, 0.5)
     told = []
 
-    def summing(w, pieces):
+    def summing(problem, w, pieces):
         told.append((w, list(pieces)))
         return [piece_sums(problem, w, piece) for piece in pieces]
 
@@ -83,7 +85,7 @@ def test_a_problem_may_sum_its_pieces_elsewhere(monkeypatch):
     np.testing.assert_array_equal(w, weights)
     assert pieces == [range(3), range(3, 6), range(6, 9), range(9, 10)]
     great = np.array([1.0, 1e16, -1e16])
-    problem.summing = lambda w, pieces: [(np.zeros(3), loss) for loss in great]
+    problem.summing = lambda problem, w, pieces: [(np.zeros(3), loss) for loss in great]
     assert batch_vertex(problem, weights[0], 0.5)[1] == 0.0
 
 
@@ -112,6 +114,22 @@ def test_threads_change_no_bit(monkeypatch):
         np.testing.assert_array_equal(got, by_itself)
     assert where
     assert threading.get_ident() not in where
+
+
+def test_a_problem_with_threads_does_not_refer_to_itself(monkeypatch):
+    """Only a full collection would free it, and the features with it."""
+    monkeypatch.setattr(objective, "PIECE", 8)
+    problem = TripletProblem(np.ones((50, 3, 7)), np.zeros(50, dtype=np.int64))
+    problem.summing = threaded(problem, 2)
+    batch_vertex(problem, np.ones(7), 0.5)
+    gc.collect()
+    gc.disable()
+    try:
+        reference = weakref.ref(problem)
+        del problem
+        assert reference() is None
+    finally:
+        gc.enable()
 
 
 def test_a_gap_below_zero_by_rounding_is_zero():

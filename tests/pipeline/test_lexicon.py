@@ -237,6 +237,8 @@ class TestMemory:
         chosen = small.notes["pairs_chosen"]
         assert small.notes["pairs"] == small.notes["pairs_sampled"] == chosen + 5 < 55
         assert chosen > 2
+        assert small.notes["incomplete"].startswith(f"{chosen} of 50 pairs, for lack of memory (")
+        assert "incomplete" not in context.notes
         (warning,) = small.notes["warnings"]
         assert f"using {chosen} of 50 pairs: more do not fit" in warning
         assert f"lexicon.pairs={chosen}" in warning

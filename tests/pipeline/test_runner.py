@@ -110,6 +110,24 @@ def test_done_stages_are_skipped_and_their_results_told_again(settings, capsys):
     assert "second: skipped, done (options, inputs and code unchanged)" in shown.err
 
 
+def test_what_was_made_from_less_says_so_when_it_is_skipped(settings, capsys):
+    def less(context, *, words: str = "a b"):
+        """Note that something was left out."""
+        context.note("incomplete", "5 of 9 pairs, for lack of memory (1 GB)")
+
+    stages = {"first": Stage("first", less), "second": STAGES["second"]}
+    go(settings, ["first"], stages=stages)
+    capsys.readouterr()
+    (step,), outcome = go(settings, ["first"], stages=stages)
+    assert outcome.skipped == ["first"]
+    told = (
+        "options, inputs and code unchanged; made from 5 of 9 pairs, for lack of memory (1 GB); "
+        "--from first makes it and what follows anew"
+    )
+    assert step.reason == told
+    assert f"first: skipped, done ({told})" in capsys.readouterr().err
+
+
 def test_an_option_makes_its_stage_and_what_follows_stale_with_the_reason(settings):
     go(settings, ["second", "aside"])
     steps, _ = go(settings, ["second", "aside"], configuration(first__words="c"))
