@@ -1,9 +1,10 @@
 """Array files (``.npy``): written so that a full disk is an error, read so that no file can do harm.
 
 NumPy's own functions leave two gaps. A file that is mapped for writing takes its place on the disk only as
-it is filled, and where the disk is full by then the process is killed by a signal (SIGBUS):
-:func:`create_array` reserves the place first. And a header is believed: a file that is cut off, or claims to
-be larger than memory, fails in many ways, which :func:`load_array` tells in one.
+it is filled, and where the disk is full by then the process is killed by a signal (SIGBUS); and its pages
+stay in memory: :func:`create_array` reserves the place first, :func:`write_rows` fills it without mapping.
+And a header is believed: a file that is cut off, or claims to be larger than memory, fails in many ways,
+which :func:`load_array` tells in one.
 
 References
 ----------
@@ -98,7 +99,7 @@ class ArrayAppender:
 
 
 def create_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> None:
-    """Make a file of zeros, its place on the disk reserved, to be filled by :func:`open_array`.
+    """Make a file of zeros, its place on the disk reserved, to be filled by :func:`write_rows`.
 
     Parameters
     ----------
@@ -121,17 +122,6 @@ def create_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> None:
         size = math.prod(shape) * kind.itemsize
         if size:
             _reserve(out, size)
-
-
-def open_array(path: Path) -> np.ndarray:
-    """Return the array of a file of :func:`create_array`, to be changed in place on the disk.
-
-    Raises
-    ------
-    InputError
-        As for :func:`load_array`.
-    """
-    return _opened(path, "r+", REMEDY)
 
 
 def write_rows(path: Path, start: int, values: np.ndarray) -> None:

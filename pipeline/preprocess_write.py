@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import create_array, open_array, save_array
+from align.arrays import create_array, save_array, write_rows
 from align.vocabulary import Vocabulary
 from pipeline.preprocess_types import SIDES, Summary, shard_files
 
@@ -39,20 +39,21 @@ class WordCounts:
 
 
 class _Growing:
-    """An ``.npy`` file of known length that is filled from its start, on disk."""
+    """An ``.npy`` file of known length that is filled from its start; nothing of it stays in memory."""
 
     def __init__(self, path: Path, dtype: type, *shape: int) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         create_array(path, dtype, shape)
-        self._array = open_array(path)
+        self._path, self._dtype, self._length = path, dtype, shape[0]
         self._filled = 0
 
     def add(self, values: np.ndarray) -> None:
-        self._array[self._filled : self._filled + len(values)] = values
+        if len(values):
+            write_rows(self._path, self._filled, values.astype(self._dtype, copy=False))
         self._filled += len(values)
 
     def close(self) -> None:
-        assert self._filled == len(self._array)
+        assert self._filled == self._length
 
 
 class _Ragged:
@@ -62,11 +63,11 @@ class _Ragged:
         self._sizes: list[np.ndarray] = []
 
     def add(self, sizes: np.ndarray) -> None:
-        self._sizes.append(sizes.astype(np.int64))
+        self._sizes.append(sizes.astype(np.int32))
 
     def save(self, path: Path) -> None:
-        sizes = np.concatenate([np.zeros(1, dtype=np.int64), *self._sizes])
-        save_array(path, np.cumsum(sizes))
+        sizes = np.concatenate([np.zeros(1, dtype=np.int32), *self._sizes])
+        save_array(path, np.cumsum(sizes, dtype=np.int64))
 
 
 def write_corpus(
