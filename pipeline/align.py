@@ -35,6 +35,7 @@ from align.posteriors import Posteriors
 from pipeline.align_table import rows_of, write_table
 from pipeline.config import Config
 from pipeline.journal import Journal
+from pipeline.manifest import made_of
 from pipeline.memory import give_back
 from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
@@ -137,7 +138,8 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
         Task(str(preprocess), str(model), stamp, str(lexicon), *piece, bias, confidences)
         for piece in _pieces(preprocess, block)
     ]
-    with _journal(context.folder, tasks) as journal:
+    made = made_of([preprocess, model, lexicon])
+    with _journal(context.folder, tasks, made) as journal:
         done = _align(context, tasks, journal)
         give_back(__name__)  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE)
@@ -157,10 +159,14 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     )
 
 
-def _journal(folder: Path, tasks: Sequence[Task]) -> Journal:
-    """Return the files of results, as far as a killed run left them whole."""
+def _journal(folder: Path, tasks: Sequence[Task], made: str) -> Journal:
+    """Return the files of results, as far as a killed run left them whole.
+
+    ``made`` tells apart what was made at different times in the same folders: with more ``--memory``, which
+    is in no fingerprint, tables and posteriors are others, though weights may be the same.
+    """
     lines, stamp = (tasks[-1].last, tasks[-1].stamp) if tasks else (0, None)
-    work = f"align {lines} lines in {len(tasks)} blocks by model {stamp}"
+    work = f"align {lines} lines in {len(tasks)} blocks by model {stamp}, inputs {made}"
     return Journal(folder, (LINKS, SCORES, _ROWS), work)
 
 
@@ -269,7 +275,7 @@ def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
     A process loads libraries, kernels and the model for itself, so that a few threads are better. Results
     do not depend on it.
     """
-    if context.jobs == 1 or not tasks:
+    if context.jobs == 1 or not tasks or context.engine.remote:
         return 1
     tables = sum(path.stat().st_size for path in Path(tasks[0].model).rglob("*") if path.is_file())
     process = _PROCESS_MEMORY + tables + _BLOCK_MEMORY
@@ -298,8 +304,8 @@ def _aligner(model: str, stamp: str) -> Aligner:
 
 
 def _stamp(model: Path) -> str:
-    """Return a hash of what of a model is not made from tables alone."""
-    found = hashlib.sha256()
+    """Return a hash of what of a model is not tables, and of the manifest that says when those were made."""
+    found = hashlib.sha256(made_of([model]).encode("ascii"))
     for name in ("model.json", "weights.tsv", "source.vocabulary.tsv", "target.vocabulary.tsv"):
         found.update((model / name).read_bytes())
     return found.hexdigest()[:16]

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import json
 import os
+import uuid
 import zlib
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -36,9 +38,23 @@ def keep(shard: Shard, summary: Summary, mark: str) -> None:
         "summary": asdict(summary),
     }
     text = json.dumps(values, default=_plain)
-    aside = files["summary"].with_suffix(f".{os.getpid()}")
-    aside.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n", encoding="utf-8")
-    os.replace(aside, files["summary"])
+    with written_aside(files["summary"]) as aside:
+        aside.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n", encoding="utf-8")
+
+
+@contextmanager
+def written_aside(path: Path) -> Iterator[Path]:
+    """Give another name to write a file under; it gets its own when it is whole.
+
+    On a cluster a worker that was given up may still be at the same shard: what another one made of it is
+    never seen half-written.
+    """
+    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    try:
+        yield aside
+        os.replace(aside, path)
+    finally:
+        aside.unlink(missing_ok=True)
 
 
 def kept(shard: Shard, mark: str) -> Summary | None:

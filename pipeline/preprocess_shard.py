@@ -15,7 +15,7 @@ from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
 from pipeline.preprocess_counts import count_side, hash_pairs, length_sums, take
-from pipeline.preprocess_keep import keep, kept, stamp
+from pipeline.preprocess_keep import keep, kept, stamp, written_aside
 from pipeline.preprocess_parts import Parts, Report, make_parts
 from pipeline.preprocess_types import SIDES, Settings, Shard, Summary, shard_files
 
@@ -170,8 +170,11 @@ def _write(
             f"{side}.spans": batch.spans[np.repeat(alive, surface)],
             f"{side}.span_sizes": surface * alive,
         }
-        with open(files[side], "w", encoding="utf-8", newline="\n") as out:
+        with (
+            written_aside(files[side]) as aside,
+            open(aside, "w", encoding="utf-8", newline="\n") as out,
+        ):
             stay = alive.tolist()
             out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, stay, strict=True))
-    with open(files["arrays"], "wb") as raw:
+    with written_aside(files["arrays"]) as aside, open(aside, "wb") as raw:
         np.savez(raw, **arrays)  # type: ignore[arg-type]

@@ -76,6 +76,8 @@ class Step:
         Why.
     run : bool
         Whether this run makes it.
+    forced : bool
+        Whether it is made even where done; it then goes on with nothing.
     """
 
     stage: Stage
@@ -84,6 +86,7 @@ class Step:
     state: str
     reason: str
     run: bool
+    forced: bool = False
 
 
 @dataclass
@@ -155,9 +158,10 @@ def plan(
         prints[name] = manifests.fingerprint(ingredients)
         folder = root / name / prints[name]
         state, reason = _state(folder, ingredients)
-        if state == "done" and name in forced:
+        own = name in forced
+        if state == "done" and own:
             reason = "forced"
-        steps.append(Step(stage, folder, ingredients, state, reason, state != "done" or name in forced))
+        steps.append(Step(stage, folder, ingredients, state, reason, state != "done" or own, own))
     return steps
 
 
@@ -291,8 +295,8 @@ def _tidy(step: Step) -> None:
     for left in parent.glob(f"*{REPLACED}"):
         shutil.rmtree(left)
     for left in parent.glob(f"*{PARTIAL}"):
-        forced_again = left.name == own and step.state == "done"
-        if not step.stage.resumable or forced_again:
+        # Forced, it may be because what is there is damaged, or what it was made from has changed since.
+        if not step.stage.resumable or (left.name == own and step.forced):
             shutil.rmtree(left)
 
 

@@ -310,8 +310,37 @@ class TestGoingOn:
         run(inputs, tmp_path / "whole", block=1)
         assert files(tmp_path / "out") == files(tmp_path / "whole")
 
+    @pytest.mark.parametrize("name", ["preprocess", "lexicon", "train"])
+    def test_what_other_inputs_began_is_not_gone_on_with(self, inputs, tmp_path, monkeypatch, name):
+        """Tables and posteriors may be others in the same folders, by another --memory."""
+        inputs[name].mkdir(exist_ok=True)
+        manifest = inputs[name] / "manifest.json"
+        manifest.write_text("1", encoding="utf-8")
+        for changed, first in ((False, 4), (True, 0)):
+            with monkeypatch.context() as patched:
+                self.stop_after(patched, 4)
+                with pytest.raises(KeyboardInterrupt):
+                    run(inputs, tmp_path / str(changed), block=1)
+            if changed:
+                manifest.write_text("2", encoding="utf-8")
+            with monkeypatch.context() as patched:
+                begun = self.stop_after(patched, None)
+                run(inputs, tmp_path / str(changed), block=1)
+            assert begun[0] == [each[2] for each in stage._pieces(inputs["preprocess"], 1)][first]
+
 
 class TestWorkers:
+    def test_tables_made_again_under_their_path_are_loaded_again(self, inputs, tmp_path, monkeypatch):
+        loaded = []
+        load = Aligner.load
+        monkeypatch.setattr(Aligner, "load", lambda path: loaded.append(path) or load(path))
+        monkeypatch.setattr(stage, "give_back", lambda _: None)  # as in a worker that serves on
+        stage._aligner.cache_clear()
+        for made, expected in (("1", 1), ("1", 1), ("2", 2)):
+            (inputs["train"] / "manifest.json").write_text(made, encoding="utf-8")
+            run(inputs, tmp_path / f"out{made}")
+            assert len(loaded) == expected
+
     def test_a_model_changed_under_its_path_is_loaded_again(self, inputs, tmp_path):
         run(inputs, tmp_path / "one")
         model = toy.toy_model()
@@ -361,6 +390,13 @@ class TestWorkers:
         told = [line for line in capsys.readouterr().err.split("\n") if "jobs" in line]
         assert told[0].endswith("align: 2 of 4 jobs: more do not go into --memory 700.0 MB")
         assert len(told) == 2
+
+    def test_memory_here_does_not_count_on_a_cluster(self, inputs, tmp_path, monkeypatch, capsys):
+        with stages.context_of(STAGES["align"], tmp_path / "out", inputs) as context:
+            context.jobs, context.memory = 4, 1
+            monkeypatch.setattr(context.engine, "remote", True)
+            stage._threads(context, [stage.Task("", str(inputs["train"]), "", "", 0, 0, 0, 0, 0, False)])
+        assert capsys.readouterr().err == ""
 
     def test_long_pairs_make_small_blocks(self, inputs, monkeypatch):
         monkeypatch.setattr(stage, "_EDGES_A_BLOCK", 40)

@@ -1,6 +1,7 @@
 """What was found of a shard is taken from the disk only where all of it is whole and the shard the same."""
 
 import json
+import os
 from dataclasses import fields, replace
 
 import numpy as np
@@ -89,4 +90,25 @@ def test_another_shard_is_not_taken_for_it(shard, change):
 def test_nothing_is_left_aside(shard, tmp_path):
     summary = process_shard(shard)
     keep(shard, summary, stamp(shard))
+    assert sorted(tmp_path.iterdir()) == sorted(shard_files(tmp_path, shard.number).values())
+
+
+@pytest.mark.parametrize("name", ["arrays", "source", "target", "summary"])
+def test_no_file_is_seen_half_written(shard, tmp_path, monkeypatch, name):
+    """A second worker at the same shard ends in the middle of a file: that of the first one stays."""
+    process_shard(shard)
+    path = shard_files(tmp_path, shard.number)[name]
+    whole = path.read_bytes()
+    monkeypatch.setattr("pipeline.preprocess_shard.kept", lambda *_: None)
+    replaced = os.replace
+
+    def failing(aside, final):
+        if final == path:
+            raise OSError("ended")
+        replaced(aside, final)
+
+    monkeypatch.setattr(os, "replace", failing)
+    with pytest.raises(OSError, match="ended"):
+        process_shard(shard)
+    assert path.read_bytes() == whole
     assert sorted(tmp_path.iterdir()) == sorted(shard_files(tmp_path, shard.number).values())

@@ -308,11 +308,16 @@ def test_a_killed_stage_is_made_again_or_goes_on(settings, monkeypatch, name, co
     assert not list(folder.glob("*.partial"))
 
 
-def test_forcing_a_resumable_stage_begins_afresh(settings):
+@pytest.mark.parametrize("done", [True, False])
+def test_forcing_a_resumable_stage_begins_afresh(settings, done):
     go(settings, ["resumed"])
     left = latest(settings, "resumed").resolve()
     partial = left.with_name(left.name + ".partial")
-    partial.mkdir()
+    if done:
+        partial.mkdir()
+    else:
+        left.rename(partial)
+        (partial / "manifest.json").unlink()
     (partial / "begun").write_text("half", encoding="utf-8")
     go(settings, ["resumed"], forced=["resumed"])
     assert (latest(settings, "resumed") / "out.txt").read_text(encoding="utf-8") == "fresh"
