@@ -32,6 +32,7 @@ from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.links import Link, format_pharaoh
 from align.posteriors import Posteriors
+from pipeline import budget
 from pipeline.align_table import rows_of, write_table
 from pipeline.config import Config
 from pipeline.journal import Journal
@@ -48,11 +49,7 @@ SIDES = ("source", "target")
 _ROWS = "links.rows"
 
 # Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
-_EDGES_A_BLOCK = 2_000_000
-_BLOCK_MEMORY = 80 << 20
-
-# What a process holds beside the model's files: libraries, compiled kernels, words. Measured.
-_PROCESS_MEMORY = 360 << 20
+_EDGES_A_BLOCK = budget.ALIGN_BLOCK // 40
 
 # Links between tokens before this one have their texts in a table.
 _SHORT = 128
@@ -278,11 +275,11 @@ def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
     if context.jobs == 1 or not tasks or context.engine.remote:
         return 1
     tables = sum(path.stat().st_size for path in Path(tasks[0].model).rglob("*") if path.is_file())
-    process = _PROCESS_MEMORY + tables + _BLOCK_MEMORY
+    process = budget.ALIGN_PROCESS + tables + budget.ALIGN_BLOCK
     if context.jobs > _MOST_THREADS and resident_memory() + context.jobs * process <= context.memory:
         return 0
-    room = context.memory - max(resident_memory(), _PROCESS_MEMORY) - tables
-    fitting = max(1, min(context.jobs, room // _BLOCK_MEMORY))
+    room = context.memory - max(resident_memory(), budget.ALIGN_PROCESS) - tables
+    fitting = max(1, min(context.jobs, room // budget.ALIGN_BLOCK))
     if fitting < context.jobs:
         context.say(
             f"{fitting} of {context.jobs} jobs: more do not go into --memory {show_size(context.memory)}"

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import logging
+import math
 import multiprocessing
 import os
 import socket
@@ -34,6 +35,7 @@ ENGINES = ("local", "dask")
 
 # Seconds that a run waits for a Dask cluster without any worker.
 PATIENCE = 60.0
+_SECONDS_BETWEEN_COUNTS = 2.0
 
 
 class Engine(Protocol):
@@ -106,7 +108,7 @@ class Processes:
         if threads:
             with ThreadPoolExecutor(threads) as pool:
                 yield from _in_order(
-                    lambda item: pool.submit(function, item), _chain(first, iterator), 2 * threads
+                    lambda item: pool.submit(function, item), _chain(first, iterator), lambda: 2 * threads
                 )
             return
         if self._pool is None:
@@ -115,7 +117,9 @@ class Processes:
             )
         try:
             submit = self._pool.submit
-            yield from _in_order(lambda item: submit(function, item), _chain(first, iterator), 2 * self._jobs)
+            yield from _in_order(
+                lambda item: submit(function, item), _chain(first, iterator), lambda: 2 * self._jobs
+            )
         except BrokenProcessPool:
             self.release()
             raise WorkError(
@@ -137,6 +141,7 @@ class Dask:
     def __init__(self, client: Any, jobs: int) -> None:
         self._client = client
         self._jobs = jobs
+        self._threads, self._counted = 0, -math.inf
 
     def map(
         self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
@@ -155,12 +160,18 @@ class Dask:
             return self._client.submit(_run_checked, function, code, item, pure=False, retries=3)
 
         with _plain_errors():
-            workers = self._client.nthreads()
-            in_flight = 2 * max(self._jobs, sum(workers.values()))
-            yield from _in_order(submit, items, in_flight, self._await)
+            yield from _in_order(submit, items, self._in_flight, self._await)
 
     def release(self) -> None:
         """Do nothing: the cluster is not this run's."""
+
+    def _in_flight(self) -> int:
+        """Return how many items may be under way: workers that come while a stage is at work get some too."""
+        now = time.monotonic()
+        if now >= self._counted + _SECONDS_BETWEEN_COUNTS:
+            self._counted = now
+            self._threads = sum(self._client.nthreads().values())
+        return 2 * max(self._jobs, self._threads)
 
     def _await(self, future: Any) -> Any:
         """Return a result, unless there is no worker left to make it."""
@@ -304,15 +315,15 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
 def _in_order(
     submit: Callable[[Any], Any],
     items: Iterable[Any],
-    in_flight: int,
+    in_flight: Callable[[], int],
     result: Callable[[Any], Any] = lambda future: future.result(),
 ) -> Iterator[Any]:
-    """Yield results in the order of the items, at most ``in_flight`` submitted and not yet yielded."""
+    """Yield results in the order of the items, at most ``in_flight()`` submitted and not yet yielded."""
     waiting: deque[Any] = deque()
     try:
         for item in items:
             waiting.append(submit(item))
-            if len(waiting) >= in_flight:
+            while len(waiting) >= in_flight():
                 yield result(waiting.popleft())
         while waiting:
             yield result(waiting.popleft())

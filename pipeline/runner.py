@@ -22,6 +22,7 @@ from align.errors import LiaisonError, WorkError
 from pipeline import manifest as manifests
 from pipeline.code import modules_of
 from pipeline.config import Config
+from pipeline.disk import sync_tree
 from pipeline.engine import Engine
 from pipeline.memory import give_back
 from pipeline.progress import Reporter
@@ -263,6 +264,8 @@ def _make(
         )
         step.stage.run(context, **step.stage.options(config))
         used = meter.read()
+        # The manifest says that all is there: it must not outlive a power cut that the rest does not.
+        sync_tree(partial)
         manifests.write(
             partial,
             {

@@ -133,7 +133,8 @@ def clear_work(folder: Path) -> None:
     shutil.rmtree(ended, ignore_errors=True)
     if (folder / WORK).exists():
         os.rename(folder / WORK, ended)
-        shutil.rmtree(ended)
+        # On a network disk a file that a worker still reads keeps its folder: no reason to fail at the end.
+        shutil.rmtree(ended, ignore_errors=True)
 
 
 @dataclass(frozen=True)

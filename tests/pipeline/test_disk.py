@@ -1,12 +1,14 @@
 """Room on the disk and small files written whole."""
 
 import json
+import os
+import sys
 
 import pytest
 
 from align.errors import WorkError
 from pipeline import disk
-from pipeline.disk import check_space, show_bytes, sync_folder, write_json
+from pipeline.disk import check_space, show_bytes, sync_folder, sync_tree, write_json
 
 
 @pytest.mark.parametrize(
@@ -35,3 +37,23 @@ def test_a_json_file_is_the_old_one_or_the_new_one(tmp_path):
     assert json.loads(path.read_text(encoding="utf-8")) == {"a": "é"}
     assert [each.name for each in tmp_path.iterdir()] == ["a.json"]
     sync_folder(tmp_path)
+
+
+def test_a_tree_is_flushed_to_its_last_file(tmp_path, monkeypatch):
+    (tmp_path / "in" / "side").mkdir(parents=True)
+    for name in ("a", "in/b", "in/side/c"):
+        (tmp_path / name).write_text(name, encoding="utf-8")
+    flushed = []
+    fsync = os.fsync
+
+    def watched(descriptor):
+        flushed.append(os.readlink(f"/proc/self/fd/{descriptor}"))
+        fsync(descriptor)
+
+    if sys.platform != "linux":
+        pytest.skip("file names of descriptors are told by Linux")
+    monkeypatch.setattr(os, "fsync", watched)
+    sync_tree(tmp_path)
+    names = ["", "a", "in", "in/b", "in/side", "in/side/c"]
+    assert sorted(flushed) == sorted(str(tmp_path / name).rstrip("/") for name in names)
+    assert (tmp_path / "a").read_text(encoding="utf-8") == "a"

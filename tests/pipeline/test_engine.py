@@ -7,11 +7,13 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
 from align.errors import InputError, WorkError
-from pipeline.engine import open_engine
+from pipeline import engine as engine_module
+from pipeline.engine import Dask, _in_order, open_engine
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -72,6 +74,34 @@ def test_items_are_drawn_as_results_are_taken():
         next(results)
         assert len(drawn) <= 6
         results.close()
+
+
+def test_workers_that_come_later_get_items_too(monkeypatch):
+    """The number of items under way follows the number of threads of the cluster."""
+
+    class Client:
+        workers: ClassVar = {"one": 1}
+
+        def nthreads(self):
+            return self.workers
+
+    monkeypatch.setattr(engine_module, "_SECONDS_BETWEEN_COUNTS", 0.0)
+    client = Client()
+    dask, under_way, most = Dask(client, 1), [], []
+
+    def submit(item):
+        under_way.append(item)
+        most.append(len(under_way))
+        client.workers = {"one": 1} if item < 10 else {"one": 1, "two": 3}
+        return item
+
+    def result(item):
+        under_way.remove(item)
+        return item
+
+    assert list(_in_order(submit, range(30), dask._in_flight, result)) == list(range(30))
+    assert max(most[:10]) == 2
+    assert max(most) == 8
 
 
 def test_a_workers_error_is_told_as_such():
