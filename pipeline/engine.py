@@ -293,7 +293,12 @@ def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
     if scheduler is None:
         # Its workers' slow ends on a busy machine are no news; a worker that fails is an error of the map.
         cluster = LocalCluster(
-            n_workers=jobs, threads_per_worker=1, dashboard_address=None, silence_logs=logging.ERROR
+            n_workers=jobs,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+            # Its web server cannot be left out: any free port of this machine alone, not 8787 of all.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
         )
         with cluster, Client(cluster) as client:
             yield client

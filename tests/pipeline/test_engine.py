@@ -169,6 +169,14 @@ def test_dask_keeps_its_workers_troubles_to_itself():
 
 
 @pytest.mark.slow
+def test_two_local_clusters_side_by_side_serve_this_machine_alone():
+    with open_engine("dask", jobs=1) as one, open_engine("dask", jobs=1) as other:
+        servers = [each._client.cluster.scheduler.http_server for each in (one, other)]
+        assert {server.address for server in servers} == {"127.0.0.1"}
+        assert len({server.port for server in servers}) == 2
+        assert list(one.map(square, range(4))) == list(other.map(square, range(4)))
+
+
 def test_dask_gives_the_same():
     pytest.importorskip("distributed")
     with open_engine("dask", jobs=2) as engine:
