@@ -18,6 +18,7 @@ from align.arrays import load_array
 from align.errors import InputError
 from align.features import EXTRA_GROUPS, GROUPS
 from align.lexicon import Lexicon
+from align.mapped import give_pages_back
 from align.posteriors import Links
 from align.vocabulary import Vocabulary
 
@@ -270,4 +271,5 @@ def _within(values: np.ndarray, lowest: float, highest: float) -> bool:
         piece = np.asarray(values[start : start + step])
         if not (piece.min() >= lowest and piece.max() <= highest):
             return False
+        give_pages_back(values)
     return True

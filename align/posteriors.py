@@ -14,6 +14,7 @@ from align.errors import InputError
 from align.features.edges import edge_offsets
 from align.kernels import kernel
 from align.lexicon import Lexicon
+from align.mapped import give_pages_back
 from align.sampler import SCALE, Direction, Known
 
 # An edge is kept where it is this probable in either direction.
@@ -308,6 +309,7 @@ class Links:
         for name, values in found.items():
             if not (values.min(initial=0) >= 0 and values.max(initial=0) < np.inf):
                 raise InputError(f"{folder / f'{name}.npy'}: a value is no number of links; {_REMEDY}")
+            give_pages_back(values)
         return cls(**found)
 
 

@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from align.errors import InputError
+from align.lazy import lazy
 
 _COUNT = re.compile(r"[0-9]{1,18}")
 
@@ -36,12 +37,16 @@ class Vocabulary:
         )
         if len(self.words) != len(self.counts):
             raise ValueError(f"vocabulary: {len(self.words)} words but {len(self.counts)} counts")
-        self.index: dict[str, int] = {word: rank for rank, word in enumerate(self.words)}
-        if len(self.index) != len(self.words):
+        if len(set(self.words)) != len(self.words):
             raise ValueError("vocabulary: a word is listed twice")
 
     def __len__(self) -> int:
         return len(self.words)
+
+    @lazy
+    def index(self) -> dict[str, int]:
+        """Return the id of each word, made when it is first asked for: 100 bytes a word."""
+        return {word: rank for rank, word in enumerate(self.words)}
 
     @classmethod
     def from_counts(cls, counts: Mapping[str, int]) -> Vocabulary:

@@ -1,4 +1,4 @@
-"""Stage ``align``: links of the whole corpus, features made on the fly, in memory that does not grow.
+"""Stage ``align``: links of the whole corpus, features made on the fly, in memory that hardly grows.
 
 Leaves, line N for input line N:
 
@@ -37,7 +37,7 @@ from pipeline.align_table import rows_of, write_table
 from pipeline.config import Config
 from pipeline.journal import Journal
 from pipeline.manifest import made_of
-from pipeline.memory import give_back
+from pipeline.memory import give_back, trim
 from pipeline.sampling import POSTERIORS
 from pipeline.stage import StageContext
 from pipeline.usage import resident_memory, show_size
@@ -274,11 +274,12 @@ def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
     """
     if context.jobs == 1 or not tasks or context.engine.remote:
         return 1
-    tables = sum(path.stat().st_size for path in Path(tasks[0].model).rglob("*") if path.is_file())
-    process = budget.ALIGN_PROCESS + tables + budget.ALIGN_BLOCK
+    lists = (Path(tasks[0].model) / f"{side}.vocabulary.tsv" for side in SIDES)
+    words = budget.ALIGN_WORDS * sum(path.stat().st_size for path in lists)
+    process = budget.ALIGN_PROCESS + words + budget.ALIGN_BLOCK
     if context.jobs > _MOST_THREADS and resident_memory() + context.jobs * process <= context.memory:
         return 0
-    room = context.memory - max(resident_memory(), budget.ALIGN_PROCESS) - tables
+    room = context.memory - max(resident_memory(), budget.ALIGN_PROCESS) - words
     fitting = max(1, min(context.jobs, room // budget.ALIGN_BLOCK))
     if fitting < context.jobs:
         context.say(
@@ -292,6 +293,7 @@ def _aligner(model: str, stamp: str) -> Aligner:
     aligner = Aligner.load(model)
     resources = aligner.model.resources
     _ = resources.source_words, resources.target_words  # made here, and not by every thread
+    trim()  # a third of what that took
     if _stamp(Path(model)) != stamp:
         raise WorkError(
             f"{model}: a worker sees another model there than the run does; "

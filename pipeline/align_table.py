@@ -26,7 +26,7 @@ _MEANINGS = {
 }
 
 # Rows that are written together: the bytes of the table must not depend on how the work was shared.
-_ROWS_AT_A_TIME = 1 << 19
+_ROWS_AT_A_TIME = 1 << 17
 
 
 def rows_of(found: BlockLinks, first: int) -> np.ndarray:

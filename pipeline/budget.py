@@ -22,9 +22,9 @@ BASE = 250 * MB
 # Below this no stage can work: the base, and room for the blocks of a small corpus.
 LEAST = 400 * MB
 
-# What a process holds in align beside the model's files (libraries, more kernels, words), and the largest
-# block of pairs that it works at.
-ALIGN_PROCESS, ALIGN_BLOCK = 270 * MB, 80 * MB
+# What a process holds in align (libraries, more kernels, pieces of the model's tables), the largest block of
+# pairs that it works at, and what words take for each byte of the files of vocabularies.
+ALIGN_PROCESS, ALIGN_BLOCK, ALIGN_WORDS = 270 * MB, 80 * MB, 20
 
 # Finding the candidates of a block of pairs, and a chain's own block.
 _BLOCK = 25 * MB
@@ -79,8 +79,8 @@ def embed_memory(pairs: int) -> int:
 
 
 def align_memory(pairs: int, workers: int) -> int:
-    """Return about what the stage ``align`` takes: the model's tables, and a block for each worker."""
-    return ALIGN_PROCESS + int(90 * MB * (pairs / 200_000) ** 0.68) + ALIGN_BLOCK * workers
+    """Return about what the stage ``align`` takes: words, and a block for each worker."""
+    return ALIGN_PROCESS + int(20 * MB * (pairs / 200_000) ** 0.68) + ALIGN_BLOCK * workers
 
 
 def inspect_memory(pairs: int) -> int:

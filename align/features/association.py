@@ -21,6 +21,7 @@ import numpy as np
 from align.features import competition, rows
 from align.features.resources import Resources
 from align.kernels import kernel
+from align.mapped import in_pieces
 
 if TYPE_CHECKING:
     from align.features.block import Block
@@ -106,27 +107,31 @@ def _of_edges(
     first, second, third = (np.zeros(int(block.offsets[-1]), dtype=np.float32) for _ in tables)
     place = np.zeros(len(lexicon.null_forward), dtype=np.int32)
     place[target.words[: target.known]] = np.arange(1, target.known + 1)
-    _look_up(
-        block.shapes,
-        block.offsets,
-        source.tokens,
-        block.source_starts,
-        source.by_word,
-        source.words[: source.known],
-        target.tokens,
-        block.target_starts,
-        target.words,
-        place,
-        CELLS_A_SEARCH,
-        _read_only(lexicon.offsets),
-        _read_only(lexicon.targets),
-        _read_only(tables[0]),
-        _read_only(tables[1]),
-        _read_only(tables[2]),
-        first,
-        second,
-        third,
-    )
+    words = source.words[: source.known]
+    order = source.by_word
+    of_tokens = np.searchsorted(source.tokens, np.arange(len(words) + 1, dtype=np.int32), sorter=order)
+    for start, stop in in_pieces(words, lexicon.offsets, (lexicon.targets, *tables)):
+        _look_up(
+            block.shapes,
+            block.offsets,
+            source.tokens,
+            block.source_starts,
+            order[of_tokens[start] : of_tokens[stop]],
+            words,
+            target.tokens,
+            block.target_starts,
+            target.words,
+            place,
+            CELLS_A_SEARCH,
+            _read_only(lexicon.offsets),
+            _read_only(lexicon.targets),
+            _read_only(tables[0]),
+            _read_only(tables[1]),
+            _read_only(tables[2]),
+            first,
+            second,
+            third,
+        )
     return first, second, third
 
 

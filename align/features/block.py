@@ -20,6 +20,7 @@ from align.features.edges import edge_offsets
 from align.features.resources import Resources
 from align.features.words import WordTable
 from align.lazy import lazy
+from align.mapped import take_rows
 from align.vocabulary import Vocabulary
 
 if TYPE_CHECKING:
@@ -104,7 +105,7 @@ class Side:
         dimensions = 0 if self._vectors is None else self._vectors.shape[1]
         vectors = np.zeros((len(self.words), dimensions), dtype=np.float32)
         if self._vectors is not None:
-            vectors[: self.known] = self._vectors[self.words[: self.known]]
+            vectors[: self.known] = take_rows(self._vectors, self.words[: self.known])
         return vectors
 
     @lazy

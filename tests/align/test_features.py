@@ -370,7 +370,12 @@ class TestCompute:
         text = Corpus(Sentences.from_lists([]), Sentences.from_lists([]))
         assert computed(text, resources(), DEFAULT_GROUPS).features.shape[0] == 0
 
-    def test_memory_mapped_tables_and_those_in_memory_give_the_same(self, tmp_path):
+    @pytest.mark.parametrize("piece", [1, 64, 1 << 21])
+    def test_memory_mapped_tables_and_those_in_memory_give_the_same(self, tmp_path, monkeypatch, piece):
+        """Also where their pages are given back after every row, after some, and at the end."""
+        monkeypatch.setattr("align.arrays.MAPPED_FROM", 0)
+        monkeypatch.setattr("align.mapped._FEW", 0)
+        monkeypatch.setattr("align.mapped.PIECE", piece)
         given = resources()
         given.lexicon.save(tmp_path)
         given.links.save(tmp_path / "links")
