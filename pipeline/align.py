@@ -49,7 +49,7 @@ SIDES = ("source", "target")
 _ROWS = "links.rows"
 
 # Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
-_EDGES_A_BLOCK = budget.ALIGN_BLOCK // 40
+_EDGES_A_BLOCK = 600_000
 
 # Links between tokens before this one have their texts in a table.
 _SHORT = 128

@@ -33,9 +33,14 @@ class WordCounts:
 
     def rank(self) -> tuple[Vocabulary, np.ndarray]:
         """Return the vocabulary, and the id in it of each number, int32."""
-        vocabulary = Vocabulary.from_counts(dict(zip(self._numbers, self._counts, strict=True)))
-        ids = np.fromiter((vocabulary.index[word] for word in self._numbers), np.int32, len(self._numbers))
-        return vocabulary, ids
+        words = list(self._numbers)
+        counts = np.frombuffer(self._counts, dtype=np.int64) if words else np.zeros(0, dtype=np.int64)
+        # Ties in count are ordered by code point. Two sorts in turn make no object for each word.
+        order = np.fromiter(sorted(range(len(words)), key=words.__getitem__), np.int64, len(words))
+        order = order[np.argsort(-counts[order], kind="stable")]
+        ids = np.empty(len(words), dtype=np.int32)
+        ids[order] = np.arange(len(words), dtype=np.int32)
+        return Vocabulary([words[number] for number in order.tolist()], counts[order]), ids
 
 
 class _Growing:
