@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,24 @@ ROOT = Path(__file__).resolve().parent.parent
 # The same examples every time, and no limit on the time of one: other processes may take the machine.
 settings.register_profile("liaison", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("liaison")
+
+# Not as many as there are processors: tests start processes, clusters and browsers of their own.
+WORKERS = 2
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Share the files out to two processes, unless one file is asked for or the command says otherwise.
+
+    Done here, not by ``addopts``: one file starts at once, and without pytest-xdist, or with ``-p no:xdist``,
+    the tests still run, one after the other.
+    """
+    option = config.option
+    alone = option.usepdb or option.capture == "no" or option.collectonly or hasattr(config, "workerinput")
+    one_file = len(config.args) == 1 and Path(config.args[0].partition("::")[0]).is_file()
+    if config.pluginmanager.hasplugin("xdist") and option.numprocesses is None and not (alone or one_file):
+        option.numprocesses, option.dist = WORKERS, "loadfile"
+        option.loadscopereorder = False  # the order is made below
 
 
 @pytest.fixture
@@ -51,7 +70,12 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that ask for the measuring data."""
+    """Mark the tests that ask for the measuring data; files with the most slow tests come first.
+
+    Begun last, they would keep one process busy while the other has nothing left to do.
+    """
     for item in items:
         if "real_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.real_data)
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    items.sort(key=lambda item: -slow[item.path])
