@@ -27,10 +27,14 @@ def pytest_cmdline_main(config):
     the tests still run, one after the other.
     """
     option = config.option
-    alone = option.usepdb or option.capture == "no" or option.collectonly or hasattr(config, "workerinput")
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    watched = option.usepdb or option.capture == "no" or option.collectonly
     one_file = len(config.args) == 1 and Path(config.args[0].partition("::")[0]).is_file()
-    if config.pluginmanager.hasplugin("xdist") and option.numprocesses is None and not (alone or one_file):
-        option.numprocesses, option.dist = WORKERS, "loadfile"
+    if option.numprocesses is None and not (watched or one_file):
+        option.numprocesses = WORKERS
+    if option.numprocesses and option.dist == "no":
+        option.dist = "loadfile"
         option.loadscopereorder = False  # the order is made below
 
 
@@ -70,12 +74,16 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that ask for the measuring data; files with the most slow tests come first.
+    """Mark the tests that ask for the measuring data, and put the files in order.
 
-    Begun last, they would keep one process busy while the other has nothing left to do.
+    First the one with the most slow tests: its commands compile all kernels, while the other process has the
+    method's own tests, which start no commands. Then the files with slow tests: begun last, they would keep
+    one process busy while the other has nothing left to do.
     """
     for item in items:
         if "real_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.real_data)
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
-    items.sort(key=lambda item: -slow[item.path])
+    first = max(slow, key=slow.get, default=None)
+    method = ROOT / "tests" / "align"
+    items.sort(key=lambda item: (item.path != first, method not in item.path.parents, -slow[item.path]))

@@ -117,8 +117,11 @@ def align_begun(process, workdir):
 def test_the_same_bytes(cluster, done, tmp_path, options):
     cluster.add(*options)
     cluster.add(*options)
-    assert run(tmp_path / "two", "--jobs", "2") == done[1]
     assert run(tmp_path / "dask", "--engine", "dask", "--scheduler", cluster.address) == done[1]
+
+
+def test_the_same_bytes_from_two_jobs(done, tmp_path):
+    assert run(tmp_path / "two", "--jobs", "2") == done[1]
 
 
 @pytest.mark.parametrize("victim", ["worker", "scheduler"])
