@@ -22,7 +22,7 @@ pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-FAST = ("embed.dim=10", "embed.epochs=1", "train.passes=5", "align.block=4")
+FAST = ("embed.dim=10", "embed.epochs=1", "lexicon.chains=2", "train.passes=5", "align.block=4")
 RESULTS = ("links.txt", "scores.txt", "links.parquet")
 
 
