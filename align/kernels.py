@@ -3,6 +3,10 @@
 Numba keeps a kernel's machine code until the kernel's own file changes. A kernel that calls a kernel of
 another file would then go on with the old code of that file. So the folder is named after the contents of
 all files with kernels: a change in any of them starts a new one.
+
+Numba numbers the files of a kernel's machine code, one for each kind of argument. Two processes that compile
+one kernel for two kinds at once would take the same number, and what the index says is for one kind would be
+the code for the other: run on arrays it was not made for. So each file gets a name that no other has.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import uuid
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
@@ -61,9 +66,14 @@ def _compiled(function: Any, error_model: str) -> Any:
     before = _config.CACHE_DIR
     _config.CACHE_DIR = str(folder)
     try:
-        return _njit(cache=True, **options)(function)
+        compiled = _njit(cache=True, **options)(function)
     finally:
         _config.CACHE_DIR = before
+    files = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if files is not None:  # there is none where numba is told not to compile
+        numbered = files._data_name
+        files._data_name = lambda number: numbered(uuid.uuid4().int)
+    return compiled
 
 
 @cache

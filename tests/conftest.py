@@ -3,6 +3,7 @@
 import io
 import os
 import sys
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,28 @@ ROOT = Path(__file__).resolve().parent.parent
 # The same examples every time, and no limit on the time of one: other processes may take the machine.
 settings.register_profile("liaison", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("liaison")
+
+# Not as many as there are processors: tests start processes, clusters and browsers of their own.
+WORKERS = 2
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_cmdline_main(config):
+    """Share the files out to two processes, unless one file is asked for or the command says otherwise.
+
+    Done here, not by ``addopts``: one file starts at once, and without pytest-xdist, or with ``-p no:xdist``,
+    the tests still run, one after the other.
+    """
+    option = config.option
+    if not config.pluginmanager.hasplugin("xdist") or hasattr(config, "workerinput"):
+        return
+    watched = option.usepdb or option.capture == "no" or option.collectonly
+    one_file = len(config.args) == 1 and Path(config.args[0].partition("::")[0]).is_file()
+    if option.numprocesses is None and not (watched or one_file):
+        option.numprocesses = WORKERS
+    if option.numprocesses and option.dist == "no":
+        option.dist = "loadfile"
+        option.loadscopereorder = False  # the order is made below
 
 
 @pytest.fixture
@@ -51,7 +74,16 @@ def run(tmp_path, monkeypatch, capsys):
 
 
 def pytest_collection_modifyitems(items):
-    """Mark the tests that ask for the measuring data."""
+    """Mark the tests that ask for the measuring data, and put the files in order.
+
+    First the one with the most slow tests: its commands compile all kernels, while the other process has the
+    method's own tests, which start no commands. Then the files with slow tests: begun last, they would keep
+    one process busy while the other has nothing left to do.
+    """
     for item in items:
         if "real_data" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.real_data)
+    slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
+    first = max(slow, key=slow.get, default=None)
+    method = ROOT / "tests" / "align"
+    items.sort(key=lambda item: (item.path != first, method not in item.path.parents, -slow[item.path]))

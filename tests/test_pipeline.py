@@ -19,7 +19,7 @@ from pipeline.graph import STAGES
 ROOT = Path(__file__).resolve().parent.parent
 
 # Small, so that the pipeline can be run many times; every stage has something to do.
-FAST = ("embed.dim=10", "embed.epochs=1", "train.passes=5", "inspect.pairs=20")
+FAST = ("embed.dim=10", "embed.epochs=1", "lexicon.chains=4", "train.passes=5", "inspect.pairs=20")
 
 # Seconds and dates are in these: they differ from run to run.
 NOT_COMPARED = re.compile(

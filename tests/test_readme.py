@@ -14,7 +14,7 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
-FAST = ["--set", "embed.dim=10", "--set", "embed.epochs=1", "--jobs", "1"]
+FAST = ["--set", "embed.dim=10", "--set", "embed.epochs=1", "--set", "lexicon.chains=4", "--jobs", "1"]
 
 # Installing and the tests themselves are what runs this: .ci/run does both from nothing.
 BY_CI = ("pip install", "python -m pytest")

@@ -22,6 +22,30 @@ def caller(x):
 """
 PROGRAM = "from align.caller import caller; print(caller(1), sum(caller.stats.cache_hits.values()))"
 
+# Two processes compile one kernel at once: the second begins before the first has entered its code in the
+# index, and ends before the first has written it. What a third is given says which code it found.
+TWO_AT_ONCE = """
+import importlib
+import sys
+
+def start():
+    sys.modules.pop("align.callee", None)
+    return importlib.import_module("align.callee").callee
+
+first, second, third = start(), start(), start()
+files, others = first._cache._cache_file, second._cache._cache_file
+write = files._save_data
+
+def late(name, data):
+    others._load_index = dict
+    second(1.5)
+    write(name, data)
+
+files._save_data = late
+first(1)
+print(third(1.5), third(1), *(str(each.signature.return_type) for each in third.overloads.values()))
+"""
+
 
 @pytest.fixture
 def package(tmp_path):
@@ -34,9 +58,9 @@ def package(tmp_path):
     return folder
 
 
-def run(package, **environment):
+def run(package, program=PROGRAM, **environment):
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM],
+        [sys.executable, "-c", program],
         cwd=package.parent,
         env={**os.environ, "NUMBA_CACHE_DIR": "", **environment},
         capture_output=True,
@@ -79,6 +103,10 @@ def test_where_nothing_can_be_written_kernels_still_work(package, tmp_path):
     blocked = tmp_path / "file"
     blocked.touch()
     assert run(package, NUMBA_CACHE_DIR=str(blocked)) == ["20", "0"]
+
+
+def test_processes_that_compile_at_once_do_not_mix_their_code_up(package):
+    assert run(package, TWO_AT_ONCE) == ["2.5", "2", "float64", "int64"]
 
 
 def test_every_kernel_is_made_by_the_decorator():

@@ -7,8 +7,8 @@ import pytest
 
 VOCABULARY = 60
 
-# Vectors are trained on the made text: small ones will do.
-FAST = ["--set", "embed.dim=8", "--set", "embed.epochs=1"]
+# Vectors are trained on the made text: small ones will do, and so do few chains.
+FAST = ["--set", "embed.dim=8", "--set", "embed.epochs=1", "--set", "lexicon.chains=2"]
 
 # It links the words of each pair one by one; as an interpreter it answers which version it is.
 EFLOMAL = """#!{python} -S

@@ -16,7 +16,7 @@ from align.corpus import Corpus, Sentences
 from align.errors import InputError, WorkError
 from align.lexicon import Lexicon, estimate
 from align.posteriors import Links, Posteriors
-from align.sampler_chain import run_chain
+from align.sampler_chain import Schedule, run_chain
 from align.vocabulary import Vocabulary
 from pipeline import budget, lexicon, sampling, sampling_items
 from pipeline.config import Config
@@ -292,18 +292,22 @@ class TestMemory:
 
 
 def _measure(folder, jobs, queue):
-    """Run the stage by itself on a larger text; tell its peak and what was predicted."""
+    """Run the stage by itself on a larger text; tell its peak and what was predicted.
+
+    A sweep with each of the three models takes as much memory as many.
+    """
     share_heap()
+    sampling.sampler.schedule_for = lambda pairs: Schedule(1, lexical=1, jumps=1, fertility=1, kept=1)
     inner = folder / "preprocess"
     write_text(inner, words=LARGE)
     generator = np.random.default_rng(0)
     sides = []
     for _ in range(2):
-        offsets = np.arange(0, 60_001 * 20, 20)
+        offsets = np.arange(0, 36_001 * 20, 20)
         ids = (LARGE * generator.random(offsets[-1]) ** 3).astype(np.int32)
         sides.append(Sentences(ids, offsets, np.zeros_like(ids)))
     Corpus(*sides).save(inner / "corpus")
-    np.save(inner / "in_statistics.npy", np.ones(60_000, dtype=bool))
+    np.save(inner / "in_statistics.npy", np.ones(36_000, dtype=bool))
     del sides, ids
     (folder / "out").mkdir()
     here = context_of(inner, folder / "out", folder)
