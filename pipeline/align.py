@@ -170,6 +170,8 @@ def _journal(folder: Path, tasks: Sequence[Task], made: str) -> Journal:
 def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _Done:
     """Do what is left of the tasks and append the results to the files, in order."""
     done = _Done(**(journal.state or {}))
+    if journal.damaged:
+        context.say("the links of an earlier run cannot be read whole; they are made anew")
     if done.blocks:
         context.say(f"going on after line {done.lines} of {tasks[-1].last}")
     rest = tasks[done.blocks :]

@@ -60,12 +60,17 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def sync_file(path: Path) -> None:
+    """Flush a file to the disk."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
 def sync_tree(folder: Path) -> None:
     """Flush all files of a folder, at any depth, and their names to the disk."""
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
             sync_folder(path)
         elif path.is_file():
-            with open(path, "rb+") as file:
-                os.fsync(file.fileno())
+            sync_file(path)
     sync_folder(folder)

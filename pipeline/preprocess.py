@@ -167,6 +167,11 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
             for words, numbers, side in zip(corpus.words, corpus.numbers, summary.sides, strict=True):
                 numbers.append(words.add(side.words, side.counts))
             corpus.summaries.append(summary.light())
+    again = sum(summary.again for summary in corpus.summaries)
+    if again:
+        context.say(
+            f"{again} shards of an earlier run could not be read whole or are of other text; made anew"
+        )
     check_usable(corpus.where, corpus.lines, corpus.used_lines, corpus.reasons)
     return corpus
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import json
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
+from pipeline.kept import written_aside
 from pipeline.preprocess_counts import count_side, hash_pairs, length_sums, take
-from pipeline.preprocess_keep import keep, kept, stamp, written_aside
+from pipeline.preprocess_keep import is_there, keep, kept, stamp
 from pipeline.preprocess_parts import Parts, Report, make_parts
 from pipeline.preprocess_types import SIDES, Settings, Shard, Summary, shard_files
 
@@ -26,7 +28,7 @@ RATIO_FROM = 10
 def process_shard(shard: Shard) -> Summary:
     """Tokenize, check and split the lines of a shard; write its arrays and return the rest.
 
-    What a killed run did of it is taken as it is.
+    What a killed run did of it is taken as it is, where it is whole and of the very same lines and settings.
 
     Raises
     ------
@@ -35,10 +37,12 @@ def process_shard(shard: Shard) -> Summary:
     """
     mark = stamp(shard)
     summary = kept(shard, mark)
-    if summary is None:
-        summary = _process(shard)
-        keep(shard, summary, mark)
-    return summary
+    if summary is not None:
+        return summary
+    again = is_there(shard)
+    summary = _process(shard)
+    keep(shard, summary, mark)
+    return replace(summary, again=again)
 
 
 def _process(shard: Shard) -> Summary:

@@ -70,6 +70,8 @@ class Summary:
         One for each part that statistics use; equal parts have equal ones.
     changes : dict of str to int
         What cleaning changed.
+    again : bool
+        Whether an earlier run had done it, but what it left could not be used.
     """
 
     number: int
@@ -82,6 +84,7 @@ class Summary:
     hashes: np.ndarray
     rejects: list[Reject]
     changes: dict[str, int]
+    again: bool = False
 
     def light(self) -> Summary:
         """Return it without what is added up elsewhere, so that many can be kept."""

@@ -31,6 +31,7 @@ from pipeline.sampling_items import (
     BlockItem,
     ChainItem,
     Shelf,
+    drop_pieces,
     find_block,
     load_known,
     load_sums,
@@ -92,6 +93,9 @@ def sample_links(
         schedule = replace(schedule, chains=chains)
     work = context.folder / WORK
     work.mkdir(exist_ok=True)
+    damaged = drop_pieces(work)
+    if damaged:
+        context.say(f"{damaged} pieces of an earlier run cannot be read whole; they are made anew")
     if known is not None and not (work / "known").exists():
         save_known(work, known)
     text = _cut(context, work, used)

@@ -269,8 +269,9 @@ class TestGoingOn:
         pieces = [first for _, _, first, _ in stage._pieces(inputs["preprocess"], 1)]
         assert begun == pieces[:blocks]
         assert sorted(rest) == pieces[blocks:]
-        told = f"align: going on after line {pieces[blocks]} of {COUNT}" in capsys.readouterr().err
-        assert told == (blocks > 0)
+        told = capsys.readouterr().err
+        assert (f"align: going on after line {pieces[blocks]} of {COUNT}" in told) == (blocks > 0)
+        assert "made anew" not in told
 
     def test_stopped_while_the_table_is_made(self, inputs, tmp_path, monkeypatch):
         run(inputs, tmp_path / "whole", block=1)
@@ -284,7 +285,8 @@ class TestGoingOn:
         assert files(tmp_path / "out") == files(tmp_path / "whole")
 
     @pytest.mark.parametrize("name", ["links.txt", "scores.txt", "links.rows", "journal.txt"])
-    def test_damage_begins_anew(self, inputs, tmp_path, monkeypatch, name):
+    @pytest.mark.parametrize("fault", ["changed", "zeros", "empty"])
+    def test_damage_begins_anew(self, inputs, tmp_path, monkeypatch, capsys, name, fault):
         run(inputs, tmp_path / "whole", block=1)
         with monkeypatch.context() as patched:
             self.stop_after(patched, 4)
@@ -292,11 +294,15 @@ class TestGoingOn:
                 run(inputs, tmp_path / "out", block=1)
         path = tmp_path / "out" / name
         data = path.read_bytes()
-        path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+        faults = {"changed": bytes([data[0] ^ 1]) + data[1:], "zeros": bytes(len(data)), "empty": b""}
+        path.write_bytes(faults[fault])
+        capsys.readouterr()
         with monkeypatch.context() as patched:
             begun = self.stop_after(patched, None)
             run(inputs, tmp_path / "out", block=1)
         assert begun[0] == 0
+        told = "align: the links of an earlier run cannot be read whole; they are made anew"
+        assert told in capsys.readouterr().err
         assert files(tmp_path / "out") == files(tmp_path / "whole")
 
     def test_what_another_model_began_is_not_gone_on_with(self, inputs, tmp_path, monkeypatch):
