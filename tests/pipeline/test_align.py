@@ -220,6 +220,23 @@ class TestSharing:
         table = pq.ParquetFile(tmp_path / "1" / "links.parquet")
         assert [table.metadata.row_group(i).num_rows for i in range(3)] == [7, 7, 7]
 
+    @pytest.mark.parametrize("cut", [1, align_table.ROW.itemsize, -3])
+    def test_rows_that_are_not_all_there_are_no_table(self, inputs, tmp_path, monkeypatch, cut):
+        def spoil(rows, table, count):
+            data = rows.read_bytes()
+            rows.write_bytes(data[:-cut] if cut > 0 else data + bytes(-cut))
+            align_table.write_table(rows, table, count)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(stage, "write_table", spoil)
+            told = r"out/links\.rows: \d+ bytes, not the \d+ of \d+ links; run the command again"
+            with pytest.raises(WorkError, match=told):
+                run(inputs, tmp_path / "out", block=1)
+        assert not (tmp_path / "out" / "links.parquet").exists()
+        run(inputs, tmp_path / "out", block=1)
+        run(inputs, tmp_path / "whole", block=1)
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
+
     def test_blocks_end_where_lines_end(self, inputs):
         for block in (1, 2, 3, 100):
             pieces = list(stage._pieces(inputs["preprocess"], block))
