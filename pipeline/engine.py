@@ -15,11 +15,13 @@ import os
 import socket
 import threading
 import time
+import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from functools import cache
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
@@ -133,8 +135,19 @@ class Processes:
             self._pool = None
 
 
+@dataclass(frozen=True)
+class _Failed:
+    """What a function raised in a worker, as a result: Dask would try an exception again, to no other end."""
+
+    error: Exception
+
+
 class Dask:
-    """Workers of a Dask cluster; a worker that dies costs only the items it had."""
+    """Workers of a Dask cluster; a worker that dies costs only the items it had.
+
+    An item is tried again, three times, where its worker was lost or the system refused something (a file,
+    memory): another machine may do better. What the function itself refuses is told at once.
+    """
 
     remote = True
 
@@ -193,7 +206,10 @@ class Dask:
                     f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the same "
                     "command again, it goes on where it stopped"
                 )
-        return future.result()
+        found = future.result()
+        if isinstance(found, _Failed):
+            raise found.error
+        return found
 
 
 _NO_SCHEDULER = (
@@ -228,14 +244,22 @@ def _plain_errors() -> Iterator[None]:
         ) from None
 
 
-def _run_checked(function: Callable[[Item], Result], code: str, item: Item) -> Result:
-    """Run a function in a worker whose code is that of the run."""
-    if _code_of(function.__module__) != code:
-        raise WorkError(
-            f"{socket.gethostname()}: a worker of the Dask cluster has another version of "
-            f"{function.__module__}; install the same version of liaison on every worker, and restart them"
-        )
-    return function(item)
+def _run_checked(function: Callable[[Item], Result], code: str, item: Item) -> Result | _Failed:
+    """Run a function in a worker whose code is that of the run; an error of its own is returned."""
+    try:
+        module = function.__module__
+        if _code_of(module) != code:
+            raise WorkError(
+                f"{socket.gethostname()}: a worker of the Dask cluster has another version of {module}; "
+                "install the same version of liaison on every worker, and restart them"
+            )
+        return function(item)
+    except (OSError, MemoryError):
+        raise
+    except Exception as error:
+        # Sent to another process it loses where it arose.
+        error.add_note("".join(traceback.format_exception(error)))
+        return _Failed(error)
 
 
 @cache
