@@ -117,7 +117,8 @@ def _run(options: argparse.Namespace) -> int:
             steps = runner.plan(config, every, STAGES, settings, forced=forced, remember=False)
             print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
             if options.dry_run:
-                for line in memory_lines(config, steps, settings, engine=options.engine):
+                workers = None if options.scheduler else settings.jobs
+                for line in memory_lines(config, steps, settings, engine=options.engine, workers=workers):
                     print(f"  {line}")
         return 0
     with open_engine(
@@ -145,7 +146,8 @@ def _corpus(
 
     steps = runner.plan(config, names, STAGES, settings, forced=forced)
     reporter = Reporter(config.name, quiet=settings.quiet)
-    for line in memory_lines(config, steps, settings, engine="dask" if engine.remote else "local"):
+    kind = "dask" if engine.remote else "local"
+    for line in memory_lines(config, steps, settings, engine=kind, workers=engine.workers()):
         reporter.say(line)
     return runner.run(steps, config, settings, engine)
 

@@ -61,6 +61,10 @@ class Engine(Protocol):
         """
         ...
 
+    def workers(self) -> int:
+        """Return how many items can be worked at side by side just now."""
+        ...
+
     def release(self) -> None:
         """Give back what is kept between calls: idle worker processes."""
         ...
@@ -76,6 +80,10 @@ class Serial:
     ) -> Iterator[Result]:
         """Yield ``function(item)`` for every item, in order."""
         return map(function, items)
+
+    def workers(self) -> int:
+        """Return 1."""
+        return 1
 
     def release(self) -> None:
         """Do nothing: nothing is kept."""
@@ -128,6 +136,10 @@ class Processes:
                 "a worker process died (killed, or out of memory); run again with fewer --jobs or more memory"
             ) from None
 
+    def workers(self) -> int:
+        """Return how many processes there may be."""
+        return self._jobs
+
     def release(self) -> None:
         """Stop the workers."""
         if self._pool is not None:
@@ -175,6 +187,10 @@ class Dask:
         with _plain_errors():
             yield from _in_order(submit, items, self._in_flight, self._await)
 
+    def workers(self) -> int:
+        """Return how many threads the workers of the cluster have together."""
+        return sum(self._client.nthreads().values())
+
     def release(self) -> None:
         """Do nothing: the cluster is not this run's."""
 
@@ -183,7 +199,7 @@ class Dask:
         now = time.monotonic()
         if now >= self._counted + _SECONDS_BETWEEN_COUNTS:
             self._counted = now
-            self._threads = sum(self._client.nthreads().values())
+            self._threads = self.workers()
         return 2 * max(self._jobs, self._threads)
 
     def _await(self, future: Any) -> Any:

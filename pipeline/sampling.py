@@ -104,12 +104,14 @@ def sample_links(
         words = len(lexicon.source_counts) + len(lexicon.target_counts)
         return budget.sampling_memory(lexicon.cells, text.tokens, words, workers=workers)
 
-    workers = budget.most_workers(takes, context.memory, context.jobs)
+    remote = context.engine.remote
+    workers = 1 if remote else budget.most_workers(takes, context.memory, context.jobs)
     context.note("memory_predicted", max(context.notes["memory_predicted"], takes(workers)))
     found = sum(context.share(find_block, text.blocks, workers=workers))
+    where = f"{context.engine.workers()} workers of the cluster" if remote else f"{workers} at a time"
     context.say(
-        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {workers} at "
-        f"a time, about {show_size(takes(workers))} of memory"
+        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
+        f"about {show_size(takes(workers))} of memory{' here' if remote else ''}"
     )
     items = [
         ChainItem(
