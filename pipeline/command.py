@@ -42,8 +42,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
     except Exception as error:
         return _tell(error, debug=options.debug)
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(_what_goes_on(stop, options), file=sys.stderr)
         return 130
 
 
@@ -224,6 +224,22 @@ def _stage_name(name: str, option: str, valid: list[str]) -> str:
     if name not in valid:
         raise InputError(f"{option} {name}: no such stage; valid: {', '.join(valid)}")
     return name
+
+
+def _what_goes_on(stop: KeyboardInterrupt, options: argparse.Namespace) -> str:
+    """Say which command goes on after an interruption: with --force and --from the same one begins anew."""
+    if not isinstance(stop, runner.Interrupted) or not stop.forced:
+        return "interrupted; the same command goes on where it stopped"
+    given = " and ".join(["--force"] * options.force + [f"--from {options.start}"] * bool(options.start))
+    others = "; leave out the --config of what is done" if len(options.config or ()) > 1 else ""
+    if stop.left and given == f"--from {stop.stage}":
+        return f"interrupted in {stop.stage}; the same command begins that stage anew{others}"
+    if stop.left:
+        return (
+            f"interrupted in {stop.stage}; the same command with --from {stop.stage} in place of {given} "
+            f"begins that stage anew and keeps what was made before it{others}"
+        )
+    return f"interrupted in {stop.stage}; the same command without {given} goes on where it stopped{others}"
 
 
 def _tell(error: Exception, *, debug: bool) -> int:

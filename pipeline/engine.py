@@ -219,8 +219,8 @@ class Dask:
             alone_since = time.monotonic() if alone_since is None else alone_since
             if time.monotonic() - alone_since > PATIENCE:
                 raise WorkError(
-                    f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the same "
-                    "command again, it goes on where it stopped"
+                    f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the "
+                    "command again (without --force and --from it goes on where it stopped)"
                 )
         found = future.result()
         if isinstance(found, _Failed):
@@ -229,8 +229,8 @@ class Dask:
 
 
 _NO_SCHEDULER = (
-    "the Dask scheduler does not answer any more; start it and run the same command again, "
-    "it goes on where it stopped"
+    "the Dask scheduler does not answer any more; start it and run the command again "
+    "(without --force and --from it goes on where it stopped)"
 )
 
 
