@@ -19,7 +19,11 @@ from pipeline.preprocess_types import Shard, Summary, shard_files
 
 
 def stamp(shard: Shard) -> str:
-    """Return a hash of what a shard is made from: its lines and its settings."""
+    """Return a hash of what a shard is made from: its lines and its settings.
+
+    The settings have hashes of the code of the user's own tokenizers and of the text that sentence splitters
+    learn from: both may be others though all names are the same.
+    """
     found = blake2b(repr((shard.first, shard.problems, asdict(shard.settings))).encode(), digest_size=16)
     for texts in shard.texts:
         # No text has a line feed in it.

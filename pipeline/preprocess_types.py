@@ -33,6 +33,10 @@ class Settings:
     folder : str
         Where the shards' files go; ``sample.source.txt`` and ``sample.target.txt`` in it train the sentence
         splitters.
+    code : str
+        Hash of the code of both tokenizers (:func:`pipeline.preprocess_tokenizer.code_of`).
+    sample : str
+        Hash of those two files.
     """
 
     processors: tuple[str, str]
@@ -40,6 +44,8 @@ class Settings:
     max_ratio: float
     strip_markup: bool
     folder: str
+    code: str = ""
+    sample: str = ""
 
 
 @dataclass(frozen=True)

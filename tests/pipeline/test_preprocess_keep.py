@@ -80,6 +80,8 @@ def test_what_is_not_whole_is_done_again(shard, tmp_path, name, fault):
         lambda shard: replace(shard, texts=(TEXTS[0][:-1], TEXTS[1][:-1])),
         lambda shard: replace(shard, texts=([*TEXTS[0], ""], TEXTS[1])),
         lambda shard: replace(shard, settings=replace(shard.settings, max_length=5)),
+        lambda shard: replace(shard, settings=replace(shard.settings, code="other")),
+        lambda shard: replace(shard, settings=replace(shard.settings, sample="other")),
     ],
 )
 def test_another_shard_is_not_taken_for_it(shard, change):
