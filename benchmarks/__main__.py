@@ -60,6 +60,7 @@ def run(args: argparse.Namespace) -> None:
     """Measure all rounds; the results are written after each."""
     rounds = texts.numbers("--repeats", [args.repeats])[0]
     jobs = texts.numbers("--jobs", args.jobs)
+    texts.check_memory(args)
     pairs = texts.numbers("--pairs", [args.pairs], least=0)[0]
     args.out.mkdir(parents=True, exist_ok=True)
     with texts.settings_of(args) as settings:

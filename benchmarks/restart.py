@@ -90,8 +90,7 @@ def run(args: argparse.Namespace) -> None:
     jobs = texts.numbers("--jobs", [args.jobs])[0]
     if not 0 < args.kill_at < 1:
         raise InputError(f"--kill-at {args.kill_at}: not between 0 and 1; give for example 0.5")
-    if args.memory is not None:
-        parse_size(args.memory)
+    texts.check_memory(args)
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {**facts(args.seed), "jobs": jobs}
     with texts.settings_of(args) as settings:

@@ -65,6 +65,7 @@ def run(args: argparse.Namespace) -> None:
     sizes = sorted(texts.numbers("--sizes", args.sizes))
     jobs = texts.numbers("--jobs", [args.jobs])[0]
     repeats = texts.numbers("--repeats", [args.repeats])[0]
+    texts.check_memory(args)
     args.out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     told = facts(args.seed)

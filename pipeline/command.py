@@ -12,13 +12,13 @@ from pathlib import Path
 from align.errors import InputError, LiaisonError
 from pipeline import config as configs
 from pipeline import runner
-from pipeline.budget import BASE, LEAST, most_workers, processes_memory
+from pipeline.budget import LEAST, most_workers, parse_memory, processes_memory
 from pipeline.config import Config
 from pipeline.engine import ENGINES, Engine, open_engine
 from pipeline.listing import batch_table, plan_lines, stage_lines
 from pipeline.memory import share_heap
 from pipeline.progress import Reporter
-from pipeline.usage import default_memory, parse_size, show_size
+from pipeline.usage import default_memory
 
 DESCRIPTION = """Word alignment from raw bitext to links: download, preprocess, embed, lexicon, label,
 featurize, train, align, evaluate, inspect. A stage runs what it needs first and skips what is done.
@@ -192,12 +192,7 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
         raise InputError(f"--jobs {jobs}: less than one process; give 1 or more")
     if not 0 <= options.seed < 2**63:
         raise InputError(f"--seed {options.seed}: below zero or over 63 bits; give 0 or more")
-    memory = parse_size(options.memory) if options.memory is not None else max(default_memory(), LEAST)
-    if memory < LEAST:
-        raise InputError(
-            f"--memory {options.memory}: libraries and compiled code alone take {show_size(BASE)}; "
-            f"give {LEAST >> 20}M or more"
-        )
+    memory = max(default_memory(), LEAST) if options.memory is None else parse_memory(options.memory)
     for name, folder in (("--workdir", options.workdir), ("--tmp-dir", options.tmp_dir)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InputError(f"{name} {folder}: a file, not a folder; give another path")
