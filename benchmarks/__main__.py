@@ -11,6 +11,7 @@ import argparse
 import shutil
 from pathlib import Path
 
+from align.cli.parser import Parser
 from align.errors import InputError, LiaisonError, WorkError
 from benchmarks import peers, texts
 from benchmarks.command import add_output_arguments, finish
@@ -23,7 +24,7 @@ from benchmarks.tables import LIAISON, Trial, accuracy_lines, page, rows_of
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = Parser(prog="python -m benchmarks", description=__doc__)
     texts.add_arguments(parser)
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="the first N (default: all)")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1], metavar="N", help="of the pipeline")

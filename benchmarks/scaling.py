@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from align.cli.parser import Parser
 from align.errors import WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish
@@ -50,7 +51,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.scaling", description=__doc__)
     texts.add_arguments(parser)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="N", help="pairs")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="runs of each size (default: 1)")

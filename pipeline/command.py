@@ -9,6 +9,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from align.cli.parser import Parser
 from align.errors import InputError, LiaisonError
 from pipeline import config as configs
 from pipeline import runner
@@ -48,7 +49,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("run_pipeline.py", description=DESCRIPTION, allow_abbrev=False)
+    parser = Parser("run_pipeline.py", description=DESCRIPTION, allow_abbrev=False)
     parser.add_argument(
         "--stage", default="all", metavar="NAMES", help="a stage, a comma list, or all (default)"
     )
