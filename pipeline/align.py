@@ -38,7 +38,7 @@ from pipeline.config import Config
 from pipeline.journal import Journal
 from pipeline.manifest import made_of
 from pipeline.memory import give_back
-from pipeline.sampling import POSTERIORS
+from pipeline.sampling import CORPUS, POSTERIORS
 from pipeline.stage import StageContext
 from pipeline.usage import resident_memory, show_size
 
@@ -66,13 +66,14 @@ class Task:
     """Whole lines with their parts: parts ``start`` to ``stop``, lines ``first`` to ``last`` (0-based).
 
     ``stamp`` is that of the model (:func:`_stamp`): a worker that serves several runs may know another one
-    by the same path.
+    by the same path. ``posteriors`` is their folder, empty where the run has none: a worker must not decide
+    that by what it sees.
     """
 
     preprocess: str
     model: str
     stamp: str
-    lexicon: str
+    posteriors: str
     start: int
     stop: int
     first: int
@@ -131,8 +132,10 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     _check_options(block, bias)
     preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
     stamp = _stamp(model)
+    sampled = lexicon / POSTERIORS / CORPUS
+    posteriors = str(sampled) if sampled.is_dir() else ""
     tasks = [
-        Task(str(preprocess), str(model), stamp, str(lexicon), *piece, bias, confidences)
+        Task(str(preprocess), str(model), stamp, posteriors, *piece, bias, confidences)
         for piece in _pieces(preprocess, block)
     ]
     made = made_of([preprocess, model, lexicon])
@@ -193,11 +196,11 @@ def align_lines(task: Task) -> Aligned:
     preprocess = Path(task.preprocess)
     own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
     count = task.last - task.first
-    sampled = Path(task.lexicon) / POSTERIORS / "corpus"
+    stored = Path(task.posteriors) if task.posteriors else None
     found = aligner.align_block(
         Corpus.load_block(preprocess / "corpus", task.start, task.stop),
         bias=task.bias,
-        posteriors=Posteriors.load_block(sampled, task.start, task.stop) if sampled.is_dir() else None,
+        posteriors=None if stored is None else Posteriors.load_block(stored, task.start, task.stop),
     ).merged(own, count)
     _check(found, task)
     used = np.zeros(count, dtype=bool)

@@ -6,28 +6,22 @@ of the items and are the same: a function given one item must depend on that ite
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import math
 import multiprocessing
 import os
-import socket
 import threading
 import time
-import traceback
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
-from functools import cache
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
 from align.errors import InputError, WorkError
-from pipeline.code import modules_of
+from pipeline.worker import Failed, code_of, run_checked
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -147,13 +141,6 @@ class Processes:
             self._pool = None
 
 
-@dataclass(frozen=True)
-class _Failed:
-    """What a function raised in a worker, as a result: Dask would try an exception again, to no other end."""
-
-    error: Exception
-
-
 class Dask:
     """Workers of a Dask cluster; a worker that dies costs only the items it had.
 
@@ -179,10 +166,10 @@ class Dask:
             If the scheduler is lost, there is no worker for :data:`PATIENCE` seconds, one has other code, or
             workers die of an item.
         """
-        code = _code_of(function.__module__)
+        code = code_of(function.__module__)
 
         def submit(item: Item) -> Any:
-            return self._client.submit(_run_checked, function, code, item, pure=False, retries=3)
+            return self._client.submit(run_checked, function, code, item, pure=False, retries=3)
 
         with _plain_errors():
             yield from _in_order(submit, items, self._in_flight, self._await)
@@ -223,7 +210,7 @@ class Dask:
                     "command again (without --force and --from it goes on where it stopped)"
                 )
         found = future.result()
-        if isinstance(found, _Failed):
+        if isinstance(found, Failed):
             raise found.error
         return found
 
@@ -258,30 +245,6 @@ def _plain_errors() -> Iterator[None]:
             "the Dask scheduler or a worker cannot import liaison, or has another version of Python or Dask; "
             "install the same versions everywhere, and restart the cluster"
         ) from None
-
-
-def _run_checked(function: Callable[[Item], Result], code: str, item: Item) -> Result | _Failed:
-    """Run a function in a worker whose code is that of the run; an error of its own is returned."""
-    try:
-        module = function.__module__
-        if _code_of(module) != code:
-            raise WorkError(
-                f"{socket.gethostname()}: a worker of the Dask cluster has another version of {module}; "
-                "install the same version of liaison on every worker, and restart them"
-            )
-        return function(item)
-    except (OSError, MemoryError):
-        raise
-    except Exception as error:
-        # Sent to another process it loses where it arose.
-        error.add_note("".join(traceback.format_exception(error)))
-        return _Failed(error)
-
-
-@cache
-def _code_of(module: str) -> str:
-    """Return a hash of a module and all of the project that it imports."""
-    return hashlib.sha256(json.dumps(modules_of(module)).encode("ascii")).hexdigest()
 
 
 @contextmanager

@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import time
 import uuid
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-from pipeline.disk import sync_file, sync_folder, sync_tree, write_json
+from pipeline.disk import look_again, sync_file, sync_folder, sync_tree, write_json
 
 SEAL = "seal.json"
 
@@ -78,6 +79,16 @@ def drop_damaged(places: Iterable[Path]) -> int:
                 damaged += named
                 shutil.rmtree(piece, ignore_errors=True)
     return damaged
+
+
+def wait_for(folders: Iterable[Path], *, seconds: float = 60.0) -> None:
+    """Wait until folders that other machines made are seen here; what is not seen in time is left to fail."""
+    end = time.monotonic() + seconds
+    for folder in folders:
+        while not folder.exists() and time.monotonic() < end:
+            look_again(folder.parent.parent, folder.parent)
+            if not folder.exists():
+                time.sleep(0.2)
 
 
 @contextmanager

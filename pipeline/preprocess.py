@@ -124,7 +124,8 @@ def run(
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
     _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
     _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
-    shutil.rmtree(shards)
+    # On a network disk a file that a worker still has open keeps its folder: no reason to fail at the end.
+    shutil.rmtree(shards, ignore_errors=True)
 
 
 @dataclass

@@ -368,6 +368,11 @@ def _locked(root: Path) -> Iterator[None]:
         raise WorkError(
             f"{root}: another run is at work there; wait for it to end, or give another --workdir"
         ) from None
+    except OSError as error:
+        raise WorkError(
+            f"{root}: cannot be locked ({error.strerror or error}); give a --workdir on a disk with locks (a "
+            "network disk: mounted with its lock service)"
+        ) from None
     try:
         yield
     finally:

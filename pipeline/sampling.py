@@ -26,6 +26,7 @@ from align.posterior_files import PosteriorAppender
 from align.posteriors import Links, Posteriors
 from align.sampler import Average, Direction, Known
 from pipeline import budget
+from pipeline.kept import wait_for
 from pipeline.preprocess_gold import SAME
 from pipeline.sampling_items import (
     BlockItem,
@@ -126,6 +127,9 @@ def sample_links(
     sweeps = schedule.lexical + schedule.jumps + schedule.fertility
     for _ in context.share(run_item, items, workers=workers, unit="chains", steps=sweeps):
         pass
+    if remote:
+        wait_for([work / "blocks" / str(block.number) for block in text.blocks])
+        wait_for([item.folder for item in items])
     directions = _put_together(context, lexicon, text.blocks, items)
     both = None if known is None else (load_known(work, 0), load_known(work, 1))
     Links.of(lexicon, *directions, both).save(context.folder / LINKS)

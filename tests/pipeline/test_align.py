@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -194,6 +195,14 @@ class TestStoredPosteriors:
         stored = Posteriors.of(shapes[sampled], probabilities, probabilities)
         stored.placed(sampled, len(shapes)).save(inputs["lexicon"] / "posteriors" / "corpus")
         run(inputs, tmp_path / "out", block=block)
+        # A worker that does not see them says so, and never takes others.
+        shutil.rmtree(inputs["lexicon"] / "posteriors" / "corpus")
+        task = stage.Task(
+            *(str(inputs["preprocess"]), str(inputs["train"]), stage._stamp(inputs["train"])),
+            *(str(inputs["lexicon"] / "posteriors" / "corpus"), 0, 1, 0, 2, 0.0, False),
+        )
+        with pytest.raises(InputError, match="missing"):
+            stage.align_lines(task)
         # the last words of parts 0, 3 and 9, that is of lines 1, 3 and 8
         links = lines_of(tmp_path / "out" / "links.txt")
         assert [line for line, found in enumerate(links) if found] == [1, 3, 8]

@@ -193,7 +193,7 @@ def test_dask_tries_again_only_what_another_machine_may_do(tmp_path):
         (WorkError("the gap did not fall; raise lam"), 1),
         (AssertionError("a fault"), 1),
         (ValueError("a fault"), 1),
-        (OSError(116, "Stale file handle", "x"), 4),
+        (OSError(5, "Input/output error", "x"), 4),
         (MemoryError("too large"), 4),
     )
     with open_engine("dask", jobs=1) as engine:

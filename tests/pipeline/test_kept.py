@@ -85,6 +85,23 @@ def test_what_another_process_made_stays(piece):
     assert [path.name for path in piece.parent.iterdir()] == ["0"]
 
 
+def test_what_another_machine_made_is_waited_for(tmp_path, monkeypatch):
+    looked = []
+
+    def look(*folders):
+        looked.append(folders)
+        if len(looked) == 3:
+            (tmp_path / "chains" / "0-1").mkdir(parents=True)
+
+    monkeypatch.setattr(kept, "look_again", look)
+    monkeypatch.setattr(kept.time, "sleep", lambda seconds: None)
+    (tmp_path / "0").mkdir()
+    kept.wait_for([tmp_path / "0", tmp_path / "chains" / "0-1"])
+    assert looked == [(tmp_path, tmp_path / "chains")] * 3
+    kept.wait_for([tmp_path / "never"], seconds=0.0)
+    assert len(looked) == 3
+
+
 def test_a_piece_that_fails_leaves_nothing(tmp_path):
     def fail():
         with written_whole(tmp_path / "0") as aside:

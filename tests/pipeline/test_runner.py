@@ -290,6 +290,32 @@ def test_a_second_run_on_the_same_folder_is_refused(settings):
         go(settings, ["first"])
 
 
+def test_a_disk_without_locks_is_told(settings, monkeypatch):
+    def refuse(self, timeout):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(runner.FileLock, "acquire", refuse)
+    with pytest.raises(
+        WorkError, match=r"cannot be locked \(No locks available\); give a --workdir on a disk"
+    ):
+        go(settings, ["first"])
+
+
+def test_what_a_network_disk_keeps_of_a_removed_file_is_no_result(settings):
+    """It goes by itself when it is closed, and the result is not damaged then."""
+
+    def leave(context, *, words: str = ""):
+        """Leave a ghost."""
+        (context.folder / "out.txt").write_text("x", encoding="utf-8")
+        (context.folder / ".nfs0001").write_text("x", encoding="utf-8")
+
+    stages = {"first": Stage("first", leave)}
+    go(settings, ["first"], stages=stages)
+    (latest(settings, "first") / ".nfs0001").unlink()
+    (step,), _ = go(settings, ["first"], stages=stages)
+    assert step.state == "done"
+
+
 def _run_stage(name, settings):
     config = configuration()
     steps = plan(config, [name], STAGES, settings)
