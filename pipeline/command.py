@@ -228,7 +228,7 @@ def _what_goes_on(stop: KeyboardInterrupt, options: argparse.Namespace) -> str:
         return "interrupted; the same command goes on where it stopped"
     given = " and ".join(["--force"] * options.force + [f"--from {options.start}"] * bool(options.start))
     others = "; leave out the --config of what is done" if len(options.config or ()) > 1 else ""
-    if stop.left and given == f"--from {stop.stage}":
+    if stop.left and stop.first:
         return f"interrupted in {stop.stage}; the same command begins that stage anew{others}"
     if stop.left:
         return (

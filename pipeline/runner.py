@@ -101,11 +101,13 @@ class Interrupted(KeyboardInterrupt):
     left : bool
         Whether it or stages after it were to be made again though they had been done: without being told so,
         a run skips them.
+    first : bool
+        Whether no stage before it had to be made again.
     """
 
-    def __init__(self, stage: str, *, forced: bool, left: bool) -> None:
+    def __init__(self, stage: str, *, forced: bool, left: bool, first: bool) -> None:
         super().__init__(stage)
-        self.stage, self.forced, self.left = stage, forced, left
+        self.stage, self.forced, self.left, self.first = stage, forced, left, first
 
 
 @dataclass
@@ -260,6 +262,7 @@ def _interrupted(steps: Sequence[Step], step: Step) -> Interrupted:
         step.stage.name,
         forced=any(each.forced for each in steps[: place + 1]),
         left=any(each.forced and each.state == "done" for each in steps[place:]),
+        first=not any(each.forced for each in steps[:place]),
     )
 
 

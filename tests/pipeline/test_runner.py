@@ -407,18 +407,18 @@ def stopping(name):
 
 
 @pytest.mark.parametrize(
-    ("done", "stage", "forced", "begins_anew", "left"),
+    ("done", "stage", "forced", "begins_anew", "left", "first"),
     [
-        ([], "second", [], False, False),
-        ([], "first", ["second"], False, False),  # no forced one was begun
-        ([], "second", ["first", "second"], True, False),
-        (["second"], "first", ["first", "second"], True, True),
-        (["first"], "second", ["first", "second"], True, False),
-        (["second"], "second", ["second"], True, True),
+        ([], "second", [], False, False, True),
+        ([], "first", ["second"], False, False, True),  # no forced one was begun
+        ([], "second", ["first", "second"], True, False, False),
+        (["second"], "first", ["first", "second"], True, True, True),
+        (["first"], "second", ["first", "second"], True, False, False),
+        (["second"], "second", ["second"], True, True, True),
     ],
 )
 def test_an_interruption_tells_what_the_same_command_would_do(
-    settings, done, stage, forced, begins_anew, left
+    settings, done, stage, forced, begins_anew, left, first
 ):
     stages = stopping(stage)
     if done:
@@ -426,7 +426,8 @@ def test_an_interruption_tells_what_the_same_command_would_do(
         go(settings, done, stages=STAGES)
     with pytest.raises(runner.Interrupted) as raised:
         go(settings, ["second"], stages=stages, forced=forced)
-    assert (raised.value.stage, raised.value.forced, raised.value.left) == (stage, begins_anew, left)
+    found = raised.value
+    assert (found.stage, found.forced, found.left, found.first) == (stage, begins_anew, left, first)
 
 
 def test_the_log_keeps_every_line(settings):
