@@ -16,6 +16,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar, overload
@@ -86,6 +87,8 @@ def _folder() -> Path | None:
             if not folder.is_dir():
                 folder.mkdir(parents=True, exist_ok=True)
                 _remove_others(root, name)
+            else:
+                _remove_damaged(folder)
         except OSError:
             continue
         if os.access(folder, os.W_OK):
@@ -109,6 +112,19 @@ def _digest(package: Path) -> str:
         if any(sign in text for sign in _SIGNS):
             found.update(str(path.relative_to(package)).encode() + b"\0" + text)
     return found.hexdigest()[:16]
+
+
+def _remove_damaged(folder: Path) -> None:
+    """Remove machine code that a power cut left short or full of zeros: to load it would fail for ever.
+
+    Numba's files are pickles, which begin and end with known bytes.
+    """
+    for path in folder.glob("*/*.nb[ci]"):
+        with suppress(OSError), open(path, "rb") as file:  # another process may be at it, too
+            first = file.read(1)
+            file.seek(-1 if first else 0, os.SEEK_END)
+            if first + file.read(1) != b"\x80.":
+                path.unlink()
 
 
 def _remove_others(root: Path, name: str) -> None:

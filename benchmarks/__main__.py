@@ -11,6 +11,7 @@ import argparse
 import shutil
 from pathlib import Path
 
+from align.cli.parser import Parser
 from align.errors import InputError, LiaisonError, WorkError
 from benchmarks import peers, texts
 from benchmarks.command import add_output_arguments, finish
@@ -23,7 +24,7 @@ from benchmarks.tables import LIAISON, Trial, accuracy_lines, page, rows_of
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks", description=__doc__)
+    parser = Parser(prog="python -m benchmarks", description=__doc__)
     texts.add_arguments(parser)
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="the first N (default: all)")
     parser.add_argument("--jobs", type=int, nargs="+", default=[1], metavar="N", help="of the pipeline")
@@ -60,6 +61,7 @@ def run(args: argparse.Namespace) -> None:
     """Measure all rounds; the results are written after each."""
     rounds = texts.numbers("--repeats", [args.repeats])[0]
     jobs = texts.numbers("--jobs", args.jobs)
+    texts.check_memory(args)
     pairs = texts.numbers("--pairs", [args.pairs], least=0)[0]
     args.out.mkdir(parents=True, exist_ok=True)
     with texts.settings_of(args) as settings:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from align.cli.parser import Parser
 from align.errors import InputError
 from align.features import DEFAULT_GROUPS
 from align.heldout import folds
@@ -40,7 +41,7 @@ nothing may be chosen by it. Differences to "{ALL}" are in points, with paired 9
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.ablation", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.ablation", description=__doc__)
     hansards.add_arguments(parser)
     parser.add_argument("--size", type=int, default=20000, metavar="N", help="pairs (default: %(default)s)")
     add_common_arguments(parser, "ablation", with_eflomal=False)

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from align.cli.parser import Parser
 from align.corpus import Corpus
 from align.errors import InputError
 from align.links import format_pharaoh
@@ -102,7 +103,7 @@ class Row:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.accuracy", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.accuracy", description=__doc__)
     hansards.add_arguments(parser)
     parser.add_argument(
         "--sizes", default="2000,20000,200000", help="numbers of pairs (default: %(default)s)"

@@ -18,6 +18,7 @@ import numpy as np
 
 from align.aligner import Aligner
 from align.bitext import open_bitext
+from align.cli.parser import Parser
 from align.corpus import Corpus
 from align.errors import InputError
 from align.links import Link, read_file
@@ -45,7 +46,7 @@ pair whose target was taken from another line has a lower score than one that wa
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.confidence", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.confidence", description=__doc__)
     hansards.add_arguments(parser)
     parser.add_argument("--size", type=int, default=20000, metavar="N", help="pairs (default: %(default)s)")
     parser.add_argument(

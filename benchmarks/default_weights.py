@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
+from align.cli.parser import Parser
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.recipe import Recipe, parse
 from benchmarks.runs import Kernels
@@ -18,7 +19,7 @@ from benchmarks.runs import Kernels
 
 def main() -> None:
     """Learn and write."""
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="python -m benchmarks.default_weights",
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,

@@ -14,6 +14,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
+from align.cli.parser import Parser
 from align.errors import InputError, WorkError
 from align.solvers import SOLVERS, Fit
 from benchmarks.command import add_common_arguments, finish
@@ -45,7 +46,7 @@ interpreter, compiled code and labels; "in a pass" the most after any pass.
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.many_pairs", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.many_pairs", description=__doc__)
     parser.add_argument("--config", type=Path, metavar="FILE", help="configuration of the corpus")
     parser.add_argument(
         "--pairs", type=int, default=20_000, metavar="N", help="of text and of labels (default: %(default)s)"

@@ -22,6 +22,9 @@ import time
 # is resident than ever, by so much, or after so many seconds.
 _GROWTH, _PAUSE = 1.02, 0.5
 
+# Seconds between looks at the clock and the folders where nobody asks for memory.
+_TICK = 0.05
+
 
 class Watch(threading.Thread):
     """Looks at a process and all below it until told to stop; keeps the largest sums, for each stage too."""
@@ -48,12 +51,13 @@ class Watch(threading.Thread):
 
     def run(self) -> None:
         """Look, and kill the process when its time has come."""
-        while not self.stop.wait(self._poll):
+        while not self.stop.wait(self._poll or _TICK):
             now = time.perf_counter()
             stage = self._at_work()
             if stage != self._stage:
                 self._stage, self._stage_begun = stage, now
-            self._look(stage, now)
+            if self._poll:
+                self._look(stage, now)
             name, seconds = self._kill
             if name and stage == name and now - self._stage_begun >= seconds:
                 self._end(f"{name} after {now - self._stage_begun:.2f} s", [self._process])
@@ -135,7 +139,7 @@ def main() -> int:
     begun = time.perf_counter()
     process = subprocess.Popen(command)
     watch = Watch(process.pid, **plan)
-    if plan["poll"]:
+    if plan["poll"] or plan["kill"] or plan["limit"]:
         watch.start()
     # Of the command and of all its processes that have been waited for.
     _, status, used = os.wait4(process.pid, 0)

@@ -14,6 +14,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 
 from align import fertility, matching, projections
+from align.cli.parser import Parser
 from align.features import Edges
 from align.labels import Labels
 from align.problem import MatchingProblem
@@ -40,7 +41,7 @@ blocks of pairs of {side} x {side} words with normally distributed entries.
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.oracles", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.oracles", description=__doc__)
     hansards.add_arguments(parser)
     parser.add_argument(
         "--size", type=int, default=20_000, metavar="N", help="pairs of text (default: %(default)s)"

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from align import matching, quadratic
+from align.cli.parser import Parser
 from align.corpus import Corpus
 from align.errors import InputError
 from align.features import Edges, Resources
@@ -115,7 +116,7 @@ class Measured(NamedTuple):
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.quadratic", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.quadratic", description=__doc__)
     hansards.add_arguments(parser)
     parser.add_argument(
         "--sizes", default="2000,20000", metavar="LIST", help="pairs of text (default: %(default)s)"

@@ -15,6 +15,7 @@ from typing import Any
 
 import numpy as np
 
+from align.cli.parser import Parser
 from align.errors import InputError
 from align.solvers.away_steps import VARIANTS, frank_wolfe, listed
 from align.solvers.rafw import L1Ball, rafw
@@ -35,7 +36,7 @@ Curve = tuple[np.ndarray, np.ndarray]
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.rates", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.rates", description=__doc__)
     parser.add_argument("--steps", type=int, default=2000, metavar="N", help="at most (default: %(default)s)")
     add_common_arguments(parser, "rates", with_eflomal=False)
     finish(run, parser)

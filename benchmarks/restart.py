@@ -15,6 +15,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Any
 
+from align.cli.parser import Parser
 from align.errors import InputError, WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish
@@ -63,7 +64,7 @@ class Killed:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.restart", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.restart", description=__doc__)
     texts.add_arguments(parser)
     parser.add_argument("--pairs", type=int, default=0, metavar="N", help="the first N (default: all)")
     parser.add_argument("--jobs", type=int, default=1, metavar="N", help="of the pipeline (default: 1)")
@@ -90,8 +91,7 @@ def run(args: argparse.Namespace) -> None:
     jobs = texts.numbers("--jobs", [args.jobs])[0]
     if not 0 < args.kill_at < 1:
         raise InputError(f"--kill-at {args.kill_at}: not between 0 and 1; give for example 0.5")
-    if args.memory is not None:
-        parse_size(args.memory)
+    texts.check_memory(args)
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = {**facts(args.seed), "jobs": jobs}
     with texts.settings_of(args) as settings:

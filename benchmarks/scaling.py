@@ -12,6 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from align.cli.parser import Parser
 from align.errors import WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish
@@ -50,7 +51,7 @@ Row = dict[str, Any]
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.scaling", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.scaling", description=__doc__)
     texts.add_arguments(parser)
     parser.add_argument("--sizes", type=int, nargs="+", default=list(SIZES), metavar="N", help="pairs")
     parser.add_argument("--repeats", type=int, default=1, metavar="N", help="runs of each size (default: 1)")
@@ -65,6 +66,7 @@ def run(args: argparse.Namespace) -> None:
     sizes = sorted(texts.numbers("--sizes", args.sizes))
     jobs = texts.numbers("--jobs", [args.jobs])[0]
     repeats = texts.numbers("--repeats", [args.repeats])[0]
+    texts.check_memory(args)
     args.out.mkdir(parents=True, exist_ok=True)
     rows: list[Row] = []
     told = facts(args.seed)

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from align.arrays import load_array
+from align.cli.parser import Parser
 from align.errors import InputError
 from align.features import Edges
 from align.labels import Labels
@@ -99,7 +100,7 @@ class Run(NamedTuple):
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.solvers", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.solvers", description=__doc__)
     hansards.add_arguments(parser, required=False)
     parser.add_argument("--scene", type=Path, metavar="NPZ", help=f"arrays {', '.join(SCENE_FILES)}")
     parser.add_argument(

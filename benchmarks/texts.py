@@ -14,6 +14,7 @@ from typing import Any
 from align.errors import InputError
 from benchmarks.gold import links_file, text_file
 from benchmarks.hansards import merged
+from pipeline.budget import parse_memory
 from pipeline.places import check_file, is_url
 
 Settings = dict[str, dict[str, Any]]
@@ -55,6 +56,18 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:
     """Declare the limit of memory of the pipeline's measured runs."""
     parser.add_argument("--memory", metavar="SIZE", help="of the pipeline, for example 4G (its own default)")
+
+
+def check_memory(args: argparse.Namespace) -> None:
+    """Refuse a wrong --memory before anything is run.
+
+    Raises
+    ------
+    InputError
+        If it is no size, or no stage can work within it.
+    """
+    if args.memory is not None:
+        parse_memory(args.memory)
 
 
 @contextmanager

@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+from align.cli.parser import Parser
 from align.corpus import Corpus
 from align.errors import InputError
 from align.links import format_pharaoh
@@ -52,7 +53,7 @@ def foreign(one: Source, other: Source) -> bool:
 
 def main() -> None:
     """Measure and write the results."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.transfer", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.transfer", description=__doc__)
     parser.add_argument("--data", required=True, type=Path, metavar="FOLDER", help="where the gold lies")
     gold = "PREFIX:SOURCE-TARGET, as ba-swedish:en-sv for ba-swedish.en, .sv and .align"
     parser.add_argument("--held-out", required=True, nargs="+", metavar="GOLD", help=gold)

@@ -38,7 +38,7 @@ from pipeline.config import Config
 from pipeline.journal import Journal
 from pipeline.manifest import made_of
 from pipeline.memory import give_back, trim
-from pipeline.sampling import POSTERIORS
+from pipeline.sampling import CORPUS, POSTERIORS
 from pipeline.stage import StageContext
 from pipeline.usage import resident_memory, show_size
 
@@ -66,13 +66,14 @@ class Task:
     """Whole lines with their parts: parts ``start`` to ``stop``, lines ``first`` to ``last`` (0-based).
 
     ``stamp`` is that of the model (:func:`_stamp`): a worker that serves several runs may know another one
-    by the same path.
+    by the same path. ``posteriors`` is their folder, empty where the run has none: a worker must not decide
+    that by what it sees.
     """
 
     preprocess: str
     model: str
     stamp: str
-    lexicon: str
+    posteriors: str
     start: int
     stop: int
     first: int
@@ -131,15 +132,17 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     _check_options(block, bias)
     preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
     stamp = _stamp(model)
+    sampled = lexicon / POSTERIORS / CORPUS
+    posteriors = str(sampled) if sampled.is_dir() else ""
     tasks = [
-        Task(str(preprocess), str(model), stamp, str(lexicon), *piece, bias, confidences)
+        Task(str(preprocess), str(model), stamp, posteriors, *piece, bias, confidences)
         for piece in _pieces(preprocess, block)
     ]
     made = made_of([preprocess, model, lexicon])
     with _journal(context.folder, tasks, made) as journal:
         done = _align(context, tasks, journal)
         give_back(__name__)  # the table is made without the model
-        write_table(context.folder / _ROWS, context.folder / TABLE)
+        write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
         for side in SIDES:
             _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
         journal.remove()
@@ -170,6 +173,8 @@ def _journal(folder: Path, tasks: Sequence[Task], made: str) -> Journal:
 def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _Done:
     """Do what is left of the tasks and append the results to the files, in order."""
     done = _Done(**(journal.state or {}))
+    if journal.damaged:
+        context.say("the links of an earlier run cannot be read whole; they are made anew")
     if done.blocks:
         context.say(f"going on after line {done.lines} of {tasks[-1].last}")
     rest = tasks[done.blocks :]
@@ -191,11 +196,11 @@ def align_lines(task: Task) -> Aligned:
     preprocess = Path(task.preprocess)
     own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
     count = task.last - task.first
-    sampled = Path(task.lexicon) / POSTERIORS / "corpus"
+    stored = Path(task.posteriors) if task.posteriors else None
     found = aligner.align_block(
         Corpus.load_block(preprocess / "corpus", task.start, task.stop),
         bias=task.bias,
-        posteriors=Posteriors.load_block(sampled, task.start, task.stop) if sampled.is_dir() else None,
+        posteriors=None if stored is None else Posteriors.load_block(stored, task.start, task.stop),
     ).merged(own, count)
     _check(found, task)
     used = np.zeros(count, dtype=bool)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from align.blocklinks import BlockLinks
+from align.errors import WorkError
 
 # One row a link.
 ROW = np.dtype(
@@ -51,8 +52,19 @@ def rows_of(found: BlockLinks, first: int) -> np.ndarray:
     return rows
 
 
-def write_table(rows: Path, table: Path) -> None:
-    """Make the Parquet file of the rows that lie in a file one after the other."""
+def write_table(rows: Path, table: Path, count: int) -> None:
+    """Make the Parquet file of the ``count`` rows that lie in a file one after the other.
+
+    Raises
+    ------
+    WorkError
+        If there are not so many: the file was cut off, or something else wrote to it.
+    """
+    size = rows.stat().st_size
+    if size != count * ROW.itemsize:
+        raise WorkError(
+            f"{rows}: {size} bytes, not the {count * ROW.itemsize} of {count} links; run the command again"
+        )
     # It takes a tenth of a second and 30 MB to load; workers do without.
     import pyarrow as pa
     import pyarrow.parquet as pq

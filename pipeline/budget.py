@@ -11,6 +11,9 @@ from typing import TypeVar
 
 import numpy as np
 
+from align.errors import InputError
+from pipeline.usage import parse_size, show_size
+
 Count = TypeVar("Count", int, np.ndarray)
 
 MB = 1 << 20
@@ -28,6 +31,23 @@ ALIGN_PROCESS, ALIGN_BLOCK, ALIGN_WORDS = 270 * MB, 80 * MB, 20
 
 # Finding the candidates of a block of pairs, and a chain's own block.
 _BLOCK = 25 * MB
+
+
+def parse_memory(text: str) -> int:
+    """Return the bytes of a ``--memory`` as given.
+
+    Raises
+    ------
+    InputError
+        If it is no size, or no stage can work within it.
+    """
+    memory = parse_size(text)
+    if memory < LEAST:
+        raise InputError(
+            f"--memory {text}: libraries and compiled code alone take {show_size(BASE)}; "
+            f"give {LEAST >> 20}M or more"
+        )
+    return memory
 
 
 def index_memory(tokens: Count, pairs: int, words: int) -> Count:

@@ -23,7 +23,18 @@ PAGE_PARTS = (".html", ".css", ".js")
 # These move, name and start stages but do not touch what a stage computes.
 INFRASTRUCTURE = frozenset(
     f"pipeline.{name}"
-    for name in ("code", "config", "engine", "graph", "manifest", "options", "progress", "runner", "stage")
+    for name in (
+        "code",
+        "config",
+        "engine",
+        "graph",
+        "manifest",
+        "options",
+        "progress",
+        "runner",
+        "stage",
+        "worker",
+    )
 ) | {"align.errors"}
 
 

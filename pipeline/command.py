@@ -9,16 +9,17 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
+from align.cli.parser import Parser
 from align.errors import InputError, LiaisonError
 from pipeline import config as configs
 from pipeline import runner
-from pipeline.budget import BASE, LEAST, most_workers, processes_memory
+from pipeline.budget import LEAST, most_workers, parse_memory, processes_memory
 from pipeline.config import Config
 from pipeline.engine import ENGINES, Engine, open_engine
 from pipeline.listing import batch_table, plan_lines, stage_lines
 from pipeline.memory import share_heap
 from pipeline.progress import Reporter
-from pipeline.usage import default_memory, parse_size, show_size
+from pipeline.usage import default_memory
 
 DESCRIPTION = """Word alignment from raw bitext to links: download, preprocess, embed, lexicon, label,
 featurize, train, align, evaluate, inspect. A stage runs what it needs first and skips what is done.
@@ -42,13 +43,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return _run(options)
     except Exception as error:
         return _tell(error, debug=options.debug)
-    except KeyboardInterrupt:
-        print("interrupted; the same command goes on where it stopped", file=sys.stderr)
+    except KeyboardInterrupt as stop:
+        print(_what_goes_on(stop, options), file=sys.stderr)
         return 130
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("run_pipeline.py", description=DESCRIPTION, allow_abbrev=False)
+    parser = Parser("run_pipeline.py", description=DESCRIPTION, allow_abbrev=False)
     parser.add_argument(
         "--stage", default="all", metavar="NAMES", help="a stage, a comma list, or all (default)"
     )
@@ -117,7 +118,8 @@ def _run(options: argparse.Namespace) -> int:
             steps = runner.plan(config, every, STAGES, settings, forced=forced, remember=False)
             print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
             if options.dry_run:
-                for line in memory_lines(config, steps, settings, engine=options.engine):
+                workers = None if options.scheduler else settings.jobs
+                for line in memory_lines(config, steps, settings, engine=options.engine, workers=workers):
                     print(f"  {line}")
         return 0
     with open_engine(
@@ -145,7 +147,8 @@ def _corpus(
 
     steps = runner.plan(config, names, STAGES, settings, forced=forced)
     reporter = Reporter(config.name, quiet=settings.quiet)
-    for line in memory_lines(config, steps, settings, engine="dask" if engine.remote else "local"):
+    kind = "dask" if engine.remote else "local"
+    for line in memory_lines(config, steps, settings, engine=kind, workers=engine.workers()):
         reporter.say(line)
     return runner.run(steps, config, settings, engine)
 
@@ -190,12 +193,7 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
         raise InputError(f"--jobs {jobs}: less than one process; give 1 or more")
     if not 0 <= options.seed < 2**63:
         raise InputError(f"--seed {options.seed}: below zero or over 63 bits; give 0 or more")
-    memory = parse_size(options.memory) if options.memory is not None else max(default_memory(), LEAST)
-    if memory < LEAST:
-        raise InputError(
-            f"--memory {options.memory}: libraries and compiled code alone take {show_size(BASE)}; "
-            f"give {LEAST >> 20}M or more"
-        )
+    memory = max(default_memory(), LEAST) if options.memory is None else parse_memory(options.memory)
     for name, folder in (("--workdir", options.workdir), ("--tmp-dir", options.tmp_dir)):
         if folder is not None and folder.exists() and not folder.is_dir():
             raise InputError(f"{name} {folder}: a file, not a folder; give another path")
@@ -222,6 +220,22 @@ def _stage_name(name: str, option: str, valid: list[str]) -> str:
     if name not in valid:
         raise InputError(f"{option} {name}: no such stage; valid: {', '.join(valid)}")
     return name
+
+
+def _what_goes_on(stop: KeyboardInterrupt, options: argparse.Namespace) -> str:
+    """Say which command goes on after an interruption: with --force and --from the same one begins anew."""
+    if not isinstance(stop, runner.Interrupted) or not stop.forced:
+        return "interrupted; the same command goes on where it stopped"
+    given = " and ".join(["--force"] * options.force + [f"--from {options.start}"] * bool(options.start))
+    others = "; leave out the --config of what is done" if len(options.config or ()) > 1 else ""
+    if stop.left and stop.first:
+        return f"interrupted in {stop.stage}; the same command begins that stage anew{others}"
+    if stop.left:
+        return (
+            f"interrupted in {stop.stage}; the same command with --from {stop.stage} in place of {given} "
+            f"begins that stage anew and keeps what was made before it{others}"
+        )
+    return f"interrupted in {stop.stage}; the same command without {given} goes on where it stopped{others}"
 
 
 def _tell(error: Exception, *, debug: bool) -> int:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,9 @@ from align.errors import WorkError
 
 # Left free on the disk beside what is written.
 MARGIN = 64 << 20
+
+# How NFS names a file that was removed while it was open; it goes by itself.
+GHOST = ".nfs"
 
 
 def check_space(folder: Path, size: int, what: str) -> None:
@@ -50,6 +54,16 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
     os.replace(aside, path)
 
 
+def look_again(*folders: Path) -> None:
+    """Read folders, so that a network disk is asked what is in them.
+
+    A machine may remember for half a minute that a file was not there, and not see that another one made it.
+    """
+    for folder in folders:
+        with suppress(OSError):
+            os.listdir(folder)
+
+
 def sync_folder(folder: Path) -> None:
     """Flush the names in a folder to the disk, where the system can."""
     if os.name == "posix":
@@ -60,12 +74,17 @@ def sync_folder(folder: Path) -> None:
             os.close(descriptor)
 
 
+def sync_file(path: Path) -> None:
+    """Flush a file to the disk."""
+    with open(path, "rb+") as file:
+        os.fsync(file.fileno())
+
+
 def sync_tree(folder: Path) -> None:
     """Flush all files of a folder, at any depth, and their names to the disk."""
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
             sync_folder(path)
-        elif path.is_file():
-            with open(path, "rb+") as file:
-                os.fsync(file.fileno())
+        elif path.is_file() and not path.name.startswith(GHOST):
+            sync_file(path)
     sync_folder(folder)

@@ -6,13 +6,10 @@ of the items and are the same: a function given one item must depend on that ite
 
 from __future__ import annotations
 
-import hashlib
-import json
 import logging
 import math
 import multiprocessing
 import os
-import socket
 import threading
 import time
 from collections import deque
@@ -20,12 +17,11 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
-from functools import cache
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
 from align.errors import InputError, WorkError
-from pipeline.code import modules_of
+from pipeline.worker import Failed, code_of, run_checked
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -59,6 +55,10 @@ class Engine(Protocol):
         """
         ...
 
+    def workers(self) -> int:
+        """Return how many items can be worked at side by side just now."""
+        ...
+
     def release(self) -> None:
         """Give back what is kept between calls: idle worker processes."""
         ...
@@ -74,6 +74,10 @@ class Serial:
     ) -> Iterator[Result]:
         """Yield ``function(item)`` for every item, in order."""
         return map(function, items)
+
+    def workers(self) -> int:
+        """Return 1."""
+        return 1
 
     def release(self) -> None:
         """Do nothing: nothing is kept."""
@@ -126,6 +130,10 @@ class Processes:
                 "a worker process died (killed, or out of memory); run again with fewer --jobs or more memory"
             ) from None
 
+    def workers(self) -> int:
+        """Return how many processes there may be."""
+        return self._jobs
+
     def release(self) -> None:
         """Stop the workers."""
         if self._pool is not None:
@@ -134,7 +142,11 @@ class Processes:
 
 
 class Dask:
-    """Workers of a Dask cluster; a worker that dies costs only the items it had."""
+    """Workers of a Dask cluster; a worker that dies costs only the items it had.
+
+    An item is tried again, three times, where its worker was lost or the system refused something (a file,
+    memory): another machine may do better. What the function itself refuses is told at once.
+    """
 
     remote = True
 
@@ -154,13 +166,17 @@ class Dask:
             If the scheduler is lost, there is no worker for :data:`PATIENCE` seconds, one has other code, or
             workers die of an item.
         """
-        code = _code_of(function.__module__)
+        code = code_of(function.__module__)
 
         def submit(item: Item) -> Any:
-            return self._client.submit(_run_checked, function, code, item, pure=False, retries=3)
+            return self._client.submit(run_checked, function, code, item, pure=False, retries=3)
 
         with _plain_errors():
             yield from _in_order(submit, items, self._in_flight, self._await)
+
+    def workers(self) -> int:
+        """Return how many threads the workers of the cluster have together."""
+        return sum(self._client.nthreads().values())
 
     def release(self) -> None:
         """Do nothing: the cluster is not this run's."""
@@ -170,7 +186,7 @@ class Dask:
         now = time.monotonic()
         if now >= self._counted + _SECONDS_BETWEEN_COUNTS:
             self._counted = now
-            self._threads = sum(self._client.nthreads().values())
+            self._threads = self.workers()
         return 2 * max(self._jobs, self._threads)
 
     def _await(self, future: Any) -> Any:
@@ -190,15 +206,18 @@ class Dask:
             alone_since = time.monotonic() if alone_since is None else alone_since
             if time.monotonic() - alone_since > PATIENCE:
                 raise WorkError(
-                    f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the same "
-                    "command again, it goes on where it stopped"
+                    f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the "
+                    "command again (without --force and --from it goes on where it stopped)"
                 )
-        return future.result()
+        found = future.result()
+        if isinstance(found, Failed):
+            raise found.error
+        return found
 
 
 _NO_SCHEDULER = (
-    "the Dask scheduler does not answer any more; start it and run the same command again, "
-    "it goes on where it stopped"
+    "the Dask scheduler does not answer any more; start it and run the command again "
+    "(without --force and --from it goes on where it stopped)"
 )
 
 
@@ -226,22 +245,6 @@ def _plain_errors() -> Iterator[None]:
             "the Dask scheduler or a worker cannot import liaison, or has another version of Python or Dask; "
             "install the same versions everywhere, and restart the cluster"
         ) from None
-
-
-def _run_checked(function: Callable[[Item], Result], code: str, item: Item) -> Result:
-    """Run a function in a worker whose code is that of the run."""
-    if _code_of(function.__module__) != code:
-        raise WorkError(
-            f"{socket.gethostname()}: a worker of the Dask cluster has another version of "
-            f"{function.__module__}; install the same version of liaison on every worker, and restart them"
-        )
-    return function(item)
-
-
-@cache
-def _code_of(module: str) -> str:
-    """Return a hash of a module and all of the project that it imports."""
-    return hashlib.sha256(json.dumps(modules_of(module)).encode("ascii")).hexdigest()
 
 
 @contextmanager

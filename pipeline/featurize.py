@@ -63,6 +63,7 @@ class Task:
     edges: str
     groups: tuple[str, ...]
     extra_groups: tuple[str, ...]
+    sampled: bool
     start: int
     stop: int
 
@@ -105,6 +106,7 @@ def run(
         width = sum(name.startswith(f"extra.{side}.") for name in of_words)
         create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
     made = made_of(Path(folder) for folder in inputs.values())
+    sampled = (context.inputs["lexicon"] / POSTERIORS).is_dir()
     tasks = [
         Task(
             **inputs,
@@ -112,6 +114,7 @@ def run(
             edges=str(folder),
             groups=chosen,
             extra_groups=extra_chosen,
+            sampled=sampled,
             start=start,
             stop=min(start + _PAIRS_A_BLOCK, len(pairs)),
         )
@@ -158,7 +161,7 @@ def fill(task: Task) -> None:
     """Write the features of a run of pairs into their place in the file, in any process."""
     resources = _resources(task.preprocess, task.embed, task.lexicon, task.made)
     pairs = _pairs(task.preprocess, task.label, task.made)
-    stored = _posteriors(task.lexicon, task.label, task.made)
+    stored = _posteriors(task.lexicon, task.label, task.made) if task.sampled else None
     part = compute(
         pairs.block(task.start, task.stop),
         resources,
@@ -206,8 +209,10 @@ def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
 
 def labelled_posteriors(lexicon: Path, label: Path) -> Posteriors | None:
     """Return what was sampled of the labelled pairs, in the order of the labels; None without a sample."""
-    if not (lexicon / POSTERIORS).is_dir():
-        return None
+    return _load_posteriors(lexicon, label) if (lexicon / POSTERIORS).is_dir() else None
+
+
+def _load_posteriors(lexicon: Path, label: Path) -> Posteriors:
     runs = list(_labelled_runs(label))
     return Posteriors.join(
         [Posteriors.load_chosen(lexicon / POSTERIORS / folder, chosen) for folder, chosen in runs]
@@ -238,8 +243,8 @@ def _pairs(preprocess: str, label: str, made: str) -> Corpus:
 
 
 @lru_cache(maxsize=1)
-def _posteriors(lexicon: str, label: str, made: str) -> Posteriors | None:
-    return labelled_posteriors(Path(lexicon), Path(label))
+def _posteriors(lexicon: str, label: str, made: str) -> Posteriors:
+    return _load_posteriors(Path(lexicon), Path(label))
 
 
 def load_edges(featurize: Path) -> Edges:

@@ -148,6 +148,7 @@ class Fetcher:
     def _download(self, url: str, sha256: str | None) -> Fetched:
         path = self.folder(url) / file_name(url)
         part = Part(path.with_name(path.name + ".part"))
+        part.settle()
         resumed = part.size
         self.say(f"downloading {url}" + (f", going on after {show_bytes(resumed)}" if resumed else ""))
         modified = self._persist(url, part)

@@ -46,6 +46,7 @@ STAGES: dict[str, Stage] = {
             preprocess.run,
             needs=("download",),
             uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
+            files=preprocess.local_files,
             resumable=True,
         ),
         Stage(

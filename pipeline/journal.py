@@ -41,6 +41,8 @@ class Journal:
     ----------
     state : dict or None
         What the last commit was given, JSON values; None: the work begins.
+    damaged : bool
+        Whether a run left something of this work that cannot be counted on, so that the work begins anew.
     """
 
     def __init__(self, folder: Path, names: Sequence[str], work: str) -> None:
@@ -50,6 +52,10 @@ class Journal:
         lines = _read(self._path, head)
         last = lines[-1][1] if len(lines) > 1 else None
         goes_on = last is not None and _holds(folder, last)
+        self.damaged = not goes_on and (
+            last is not None
+            or (_is_damaged(self._path, head) and any(map(_has_content, map(folder.joinpath, names))))
+        )
         self.state: dict[str, Any] | None = last["state"] if last and goes_on else None
         self._sizes = dict(last["sizes"]) if last and goes_on else dict.fromkeys(names, 0)
         self._sums = dict(last["sums"]) if last and goes_on else dict.fromkeys(names, 0)
@@ -121,6 +127,21 @@ def _read(path: Path, head: bytes) -> list[tuple[bytes, dict[str, Any]]]:
             return []
         found.append((line + b"\n", json.loads(text)))
     return found if found and found[0][0] == head else []
+
+
+def _is_damaged(path: Path, head: bytes) -> bool:
+    """Tell whether a journal that cannot be read may have been of this work: it is not whole, or is of it."""
+    try:
+        found = path.read_bytes()
+    except OSError:
+        return False
+    text, _, checksum = found.partition(b"\n")[0].partition(b"\t")
+    whole = checksum == b"%08x" % zlib.crc32(text)
+    return (not whole or found.startswith(head)) and found != head
+
+
+def _has_content(path: Path) -> bool:
+    return path.exists() and path.stat().st_size > 0
 
 
 def _holds(folder: Path, line: dict[str, Any]) -> bool:

@@ -31,7 +31,7 @@ from align.cooccurrence import Bags, Cooccurrence, Postings, cut
 from align.corpus import Corpus
 from align.lexicon import Lexicon
 from align.model1_runs import Cells, Counts, Round, add_denominators, begin_denominators, expect_run
-from pipeline.sampling_items import written_whole
+from pipeline.kept import written_whole
 from pipeline.stage import StageContext
 
 # Steps of finding cells (a source word beside a target word) in a run of source words: less than a second.
@@ -197,7 +197,7 @@ def _load_cells(item: RangeItem, number: int, *, mapped: bool = False) -> Cells:
 
 def _save(folder: Path, **arrays: np.ndarray) -> None:
     """Write arrays into a folder that is there whole or not at all."""
-    with written_whole(folder) as aside:
+    with written_whole(folder, kept=False) as aside:
         for name, values in arrays.items():
             save_array(aside / f"{name}.npy", values)
 
@@ -264,7 +264,7 @@ class RemoteTables:
         counts = lexicon.counts_with(together, prior, prior_weight)
         _save(self._work / "counts", source=counts[0], target=counts[1])
         if prior is not None:
-            with written_whole(self._work / "prior") as aside:
+            with written_whole(self._work / "prior", kept=False) as aside:
                 prior.save(aside)
         items = self._items(
             n_target, len(together.ranges), known=prior is not None, weight=float(prior_weight)

@@ -19,7 +19,8 @@ from align.errors import InputError, WorkError
 from align.lexicon import Lexicon
 from align.sampler import shapes_of
 from pipeline import budget
-from pipeline.disk import write_json
+from pipeline.disk import sync_file, sync_folder, write_json
+from pipeline.kept import checksums, fits
 from pipeline.preprocess_gold import SAME
 from pipeline.sampling import WORK, texts
 from pipeline.stage import StageContext
@@ -191,17 +192,35 @@ def _rounded(pairs: int) -> int:
 
 
 def read_state(context: StageContext) -> dict[str, Any] | None:
-    """Return the figures of the tables that a killed run left, None where this run makes others."""
+    """Return the figures of the tables that a killed run left, None where they are not whole.
+
+    None, too, where this run makes others.
+    """
     path = context.folder / WORK / _STATE
     if not path.exists():
         return None
-    state = json.loads(path.read_text(encoding="utf-8"))
-    same = state["memory"] == context.memory or (state["all"] and state["memory"] <= context.memory)
-    return dict(state["figures"]) if same else None
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+        same = state["memory"] == context.memory or (state["all"] and state["memory"] <= context.memory)
+        figures, whole = dict(state["figures"]), fits(context.folder, state["sums"])
+    except (OSError, ValueError, KeyError, TypeError):
+        same, figures, whole = True, {}, False
+    if same and not whole:
+        context.say("the statistics of an earlier run cannot be read whole; they are made anew")
+    return figures if same and whole else None
 
 
 def write_state(context: StageContext, figures: dict[str, Any], *, complete: bool) -> None:
-    """Note that the tables are whole; ``complete`` says that all pairs wanted are in them."""
-    (context.folder / WORK).mkdir(exist_ok=True)
-    state = {"memory": context.memory, "all": complete, "figures": figures}
-    write_json(context.folder / WORK / _STATE, state)
+    """Flush the tables to the disk and note that they are whole.
+
+    ``complete`` says that all pairs wanted are in them.
+    """
+    work = context.folder / WORK
+    work.mkdir(exist_ok=True)
+    sums = checksums(context.folder, "*.npy")
+    for name in sums:
+        sync_file(context.folder / name)
+    sync_folder(context.folder)
+    state = {"memory": context.memory, "all": complete, "figures": figures, "sums": sums}
+    write_json(work / _STATE, state)
+    sync_folder(work)

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from align.errors import InputError, WorkError
+from pipeline.disk import GHOST
 
 MANIFEST = "manifest.json"
 
@@ -65,7 +66,7 @@ def sizes(folder: Path) -> dict[str, int]:
     return {
         path.relative_to(folder).as_posix(): path.stat().st_size
         for path in sorted(folder.rglob("*"))
-        if path.is_file() and path.name != MANIFEST
+        if path.is_file() and path.name != MANIFEST and not path.name.startswith(GHOST)
     }
 
 

@@ -42,7 +42,33 @@ class Outlook:
     known: str
 
 
-def memory_lines(config: Config, steps: Sequence[Step], settings: Settings, *, engine: str) -> list[str]:
+@dataclass(frozen=True)
+class Places:
+    """Where the work of a run is done.
+
+    Attributes
+    ----------
+    settings : Settings
+        Of this machine.
+    cluster : str
+        The workers of the cluster that does the work of stages that can be shared out, empty without one.
+    """
+
+    settings: Settings
+    cluster: str
+
+    @classmethod
+    def of(cls, settings: Settings, engine: str, workers: int | None) -> Places:
+        """Return them by the engine's name, and the number of the cluster's workers where it is known."""
+        if engine != "dask":
+            return cls(settings, "")
+        count = "" if workers is None else f"{workers} "
+        return cls(settings, f"{count}worker{'s' if workers != 1 else ''} of the cluster")
+
+
+def memory_lines(
+    config: Config, steps: Sequence[Step], settings: Settings, *, engine: str, workers: int | None = None
+) -> list[str]:
     """Return the plan of a run: a line of all, and a line for each stage that is to be made.
 
     Parameters
@@ -53,6 +79,8 @@ def memory_lines(config: Config, steps: Sequence[Step], settings: Settings, *, e
     settings : Settings
     engine : str
         Where blocks of work run.
+    workers : int, optional
+        With engine ``dask``: how many the cluster has now, where that is known.
     """
     to_run = [step.stage.name for step in steps if step.run]
     if not to_run:
@@ -61,6 +89,9 @@ def memory_lines(config: Config, steps: Sequence[Step], settings: Settings, *, e
     jobs = f"{settings.jobs} job{'s' if settings.jobs > 1 else ''}"
     if settings.processes < settings.jobs:
         jobs += f" (room for {settings.processes} process{'es' if settings.processes > 1 else ''})"
+    places = Places.of(settings, engine, workers)
+    if places.cluster:
+        jobs += f" here, {places.cluster}"
     lines = [
         f"plan: {outlook.known}; memory {show_size(settings.memory)}, {jobs}, engine {engine}; "
         f"{len(to_run)} of {len(steps)} stages to run"
@@ -72,7 +103,7 @@ def memory_lines(config: Config, steps: Sequence[Step], settings: Settings, *, e
         elif outlook.pairs is None:
             told = "memory told when the text is known"
         else:
-            told = takes(config, outlook.pairs, settings)
+            told = takes(config, outlook.pairs, places)
         lines.append(f"plan: {name:<10} {told}")
     return lines
 
@@ -82,7 +113,8 @@ def _look(config: Config, steps: Sequence[Step]) -> Outlook:
     done = {step.stage.name: step for step in steps if not step.run}
     if "preprocess" in done:
         notes = (manifests.read(done["preprocess"].folder) or {}).get("notes", {})
-        return Outlook(notes.get("pairs"), f"{notes.get('pairs')} pairs")
+        pairs = notes.get("pairs")
+        return Outlook(pairs, "pairs not known" if pairs is None else f"{pairs} pairs")
     if "download" in done:
         corpus = download.load(done["download"].folder)["corpus"]
         paths = [] if corpus["kind"] == "tmx" else corpus["paths"]
@@ -93,7 +125,8 @@ def _look(config: Config, steps: Sequence[Step]) -> Outlook:
     limit = config.option("corpus.limit")
     lines = _estimated_lines(Path(paths[0])) if paths else None
     if lines is None:
-        return Outlook(limit, f"at most {limit} pairs" if limit else "pairs not known before the download")
+        when = "text is read" if "download" in done or paths or config.values["corpus"]["tmx"] else "download"
+        return Outlook(limit, f"at most {limit} pairs" if limit else f"pairs not known before the {when}")
     pairs = min(lines, limit or lines)
     return Outlook(pairs, f"about {pairs} pairs by the size of the text")
 
@@ -114,34 +147,40 @@ def _estimated_lines(path: Path) -> int | None:
     return int(lines / len(begin) * size / (1.0 if plain else _PACKED))
 
 
-def _lexicon(config: Config, pairs: int, settings: Settings) -> str:
+def _lexicon(config: Config, pairs: int, places: Places) -> str:
+    memory = places.settings.memory
+    end = f"; {places.cluster}" if places.cluster else ""
     wanted = min(pairs, config.option("lexicon.pairs") or pairs)
     needed, count = budget.lexicon_memory(wanted), wanted
-    if needed <= settings.memory:
+    if needed <= memory:
         which = f"a sample of {wanted} pairs" if wanted < pairs else "all pairs"
-        return f"{_about(needed)}: {which}"
-    while count > 1 and budget.lexicon_memory(count) > settings.memory:
+        return f"{_about(needed)}: {which}{end}"
+    while count > 1 and budget.lexicon_memory(count) > memory:
         count = int(0.95 * count)
-    return f"{_about(settings.memory)}: a sample of some {float(f'{count:.1g}'):.0f} pairs"
+    return f"{_about(memory)}: a sample of some {float(f'{count:.1g}'):.0f} pairs{end}"
 
 
-def _preprocess(config: Config, pairs: int, settings: Settings) -> str:
-    return _workers(budget.preprocess_memory, pairs, settings)
+def _preprocess(config: Config, pairs: int, places: Places) -> str:
+    return _workers(budget.preprocess_memory, pairs, places)
 
 
-def _embed(config: Config, pairs: int, settings: Settings) -> str:
+def _embed(config: Config, pairs: int, places: Places) -> str:
     return _about(budget.embed_memory(pairs))
 
 
-def _inspect(config: Config, pairs: int, settings: Settings) -> str:
+def _inspect(config: Config, pairs: int, places: Places) -> str:
     return _about(budget.inspect_memory(pairs))
 
 
-def _align(config: Config, pairs: int, settings: Settings) -> str:
-    return _workers(budget.align_memory, pairs, settings)
+def _align(config: Config, pairs: int, places: Places) -> str:
+    return _workers(budget.align_memory, pairs, places)
 
 
-def _workers(takes: Callable[[int, int], int], pairs: int, settings: Settings) -> str:
+def _workers(takes: Callable[[int, int], int], pairs: int, places: Places) -> str:
+    """Tell the memory of a stage whose blocks are shared out; those of a cluster take none here."""
+    if places.cluster:
+        return f"{_about(budget.BASE)} here; {places.cluster}"
+    settings = places.settings
     most = settings.processes if takes is budget.preprocess_memory else settings.jobs
     workers = budget.most_workers(lambda jobs: takes(pairs, jobs), settings.memory, most)
     return f"{_about(takes(pairs, workers))}: {workers} at a time"

@@ -10,7 +10,7 @@ import json
 import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +22,12 @@ from align.streams import packing_of
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from align.vocabulary import Vocabulary
+from pipeline.config import Config
 from pipeline.preprocess_checks import check_encoding, check_usable, warnings
 from pipeline.preprocess_counts import SHIFTS, correlations
 from pipeline.preprocess_gold import Gold
-from pipeline.preprocess_shard import process_shard
+from pipeline.preprocess_shard import process_shard, sample_hash
+from pipeline.preprocess_tokenizer import code_of, own_files
 from pipeline.preprocess_types import SIDES, Settings, Shard, Summary
 from pipeline.preprocess_write import WordCounts, write_corpus
 from pipeline.stage import StageContext
@@ -66,7 +68,8 @@ def run(
         but left out of statistics.
     source_tokenizer : str
         Tokenizer of the source: ``rules``; ``jieba``, ``pythainlp`` or ``janome`` for scripts without
-        spaces; ``nltk:NAME``; ``module:function`` of your own. Tokenized corpora need none.
+        spaces; ``nltk:NAME``; ``module:function`` of your own, whose code, with that of modules beside it,
+        counts as input. Tokenized corpora need none.
     target_tokenizer : str
         Tokenizer of the target, likewise.
     strip_markup : bool
@@ -97,6 +100,7 @@ def run(
         max_ratio,
         strip_markup and not tokenized,
         str(shards),
+        code_of(settings["tokenizer"] for settings in chosen),
     )
     with open(context.inputs["download"] / "sources.json", encoding="utf-8") as file:
         sources = json.load(file)
@@ -120,7 +124,8 @@ def run(
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
     _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
     _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
-    shutil.rmtree(shards)
+    # On a network disk a file that a worker still has open keeps its folder: no reason to fail at the end.
+    shutil.rmtree(shards, ignore_errors=True)
 
 
 @dataclass
@@ -167,6 +172,11 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
             for words, numbers, side in zip(corpus.words, corpus.numbers, summary.sides, strict=True):
                 numbers.append(words.add(side.words, side.counts))
             corpus.summaries.append(summary.light())
+    again = sum(summary.again for summary in corpus.summaries)
+    if again:
+        context.say(
+            f"{again} shards of an earlier run could not be read whole or are of other text; made anew"
+        )
     check_usable(corpus.where, corpus.lines, corpus.used_lines, corpus.reasons)
     return corpus
 
@@ -197,23 +207,23 @@ def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: 
         if len(shard.texts[0]) == SHARD:
             check_encoding(where, bad, row.number + 1, first_bad, encoding)
             if number == 0:
-                _write_samples(shard)
+                settings = _with_samples(shard)
+                shard = replace(shard, settings=settings)
             yield shard
             number += 1
             shard = _new_shard(number, row.number + 1, settings)
     lines = shard.first + len(shard.texts[0])
     check_encoding(where, bad, lines, first_bad, encoding)
     if shard.texts[0]:
-        if number == 0:
-            _write_samples(shard)
-        yield shard
+        yield replace(shard, settings=_with_samples(shard)) if number == 0 else shard
 
 
 def _new_shard(number: int, first: int, settings: Settings) -> Shard:
     return Shard(number, first, ([], []), [], settings)
 
 
-def _write_samples(shard: Shard) -> None:
+def _with_samples(shard: Shard) -> Settings:
+    """Write the text that sentence splitters learn from; return the shard's settings with its hash."""
     for side, texts in zip(SIDES, shard.texts, strict=True):
         path = Path(shard.settings.folder) / f"sample.{side}.txt"
         size = 0
@@ -223,6 +233,14 @@ def _write_samples(shard: Shard) -> None:
                 size += len(text)
                 if size > SAMPLE_SIZE:
                     break
+    return replace(shard.settings, sample=sample_hash(shard.settings.folder))
+
+
+def local_files(config: Config) -> list[Path]:
+    """Return the files of tokenizers of the user's own."""
+    return sorted(
+        {path for side in SIDES for path in own_files(config.option(f"preprocess.{side}_tokenizer"))}
+    )
 
 
 def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> np.ndarray:

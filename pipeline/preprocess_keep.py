@@ -3,11 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
-import uuid
 import zlib
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import blake2b
 from pathlib import Path
@@ -15,13 +12,18 @@ from typing import Any
 
 import numpy as np
 
+from pipeline.kept import checksum, written_aside
 from pipeline.preprocess_counts import SideCounts
 from pipeline.preprocess_parts import Reject
 from pipeline.preprocess_types import Shard, Summary, shard_files
 
 
 def stamp(shard: Shard) -> str:
-    """Return a hash of what a shard is made from: its lines and its settings."""
+    """Return a hash of what a shard is made from: its lines and its settings.
+
+    The settings have hashes of the code of the user's own tokenizers and of the text that sentence splitters
+    learn from: both may be others though all names are the same.
+    """
     found = blake2b(repr((shard.first, shard.problems, asdict(shard.settings))).encode(), digest_size=16)
     for texts in shard.texts:
         # No text has a line feed in it.
@@ -34,7 +36,7 @@ def keep(shard: Shard, summary: Summary, mark: str) -> None:
     files = shard_files(Path(shard.settings.folder), shard.number)
     values = {
         "stamp": mark,
-        "sums": {name: _checksum(path) for name, path in files.items() if name != "summary"},
+        "sums": {name: checksum(path) for name, path in files.items() if name != "summary"},
         "summary": asdict(summary),
     }
     text = json.dumps(values, default=_plain)
@@ -42,36 +44,26 @@ def keep(shard: Shard, summary: Summary, mark: str) -> None:
         aside.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n", encoding="utf-8")
 
 
-@contextmanager
-def written_aside(path: Path) -> Iterator[Path]:
-    """Give another name to write a file under; it gets its own when it is whole.
-
-    On a cluster a worker that was given up may still be at the same shard: what another one made of it is
-    never seen half-written.
-    """
-    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
-    try:
-        yield aside
-        os.replace(aside, path)
-    finally:
-        aside.unlink(missing_ok=True)
-
-
 def kept(shard: Shard, mark: str) -> Summary | None:
     """Return the summary that an earlier run left of this very shard; None where its files are not whole."""
     files = shard_files(Path(shard.settings.folder), shard.number)
     try:
-        text, _, checksum = files["summary"].read_text(encoding="utf-8").partition("\t")
-        if checksum != f"{zlib.crc32(text.encode()):08x}\n":
+        text, _, seal = files["summary"].read_text(encoding="utf-8").partition("\t")
+        if seal != f"{zlib.crc32(text.encode()):08x}\n":
             return None
         values = json.loads(text)
         if values["stamp"] != mark:
             return None
-        if any(_checksum(files[name]) != found for name, found in values["sums"].items()):
+        if any(checksum(files[name]) != found for name, found in values["sums"].items()):
             return None
     except (OSError, UnicodeDecodeError):
         return None
     return _summary(values["summary"])
+
+
+def is_there(shard: Shard) -> bool:
+    """Tell whether an earlier run left anything of a shard of this number that counted as done."""
+    return shard_files(Path(shard.settings.folder), shard.number)["summary"].exists()
 
 
 def _summary(values: Mapping[str, Any]) -> Summary:
@@ -89,11 +81,3 @@ def _summary(values: Mapping[str, Any]) -> Summary:
 def _plain(value: Any) -> Any:
     """Return an array or a number of NumPy as JSON knows it; floats come back the same."""
     return value.tolist()
-
-
-def _checksum(path: Path) -> int:
-    found = 0
-    with open(path, "rb") as file:
-        while piece := file.read(1 << 20):
-            found = zlib.crc32(piece, found)
-    return found

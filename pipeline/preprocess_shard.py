@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import io
 import json
+import socket
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
+from hashlib import blake2b
 from pathlib import Path
 
 import numpy as np
 
+from align.errors import WorkError
 from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
+from pipeline.kept import written_aside
 from pipeline.preprocess_counts import count_side, hash_pairs, length_sums, take
-from pipeline.preprocess_keep import keep, kept, stamp, written_aside
+from pipeline.preprocess_keep import is_there, keep, kept, stamp
 from pipeline.preprocess_parts import Parts, Report, make_parts
+from pipeline.preprocess_tokenizer import code_of
 from pipeline.preprocess_types import SIDES, Settings, Shard, Summary, shard_files
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
@@ -26,7 +32,7 @@ RATIO_FROM = 10
 def process_shard(shard: Shard) -> Summary:
     """Tokenize, check and split the lines of a shard; write its arrays and return the rest.
 
-    What a killed run did of it is taken as it is.
+    What a killed run did of it is taken as it is, where it is whole and of the very same lines and settings.
 
     Raises
     ------
@@ -35,10 +41,12 @@ def process_shard(shard: Shard) -> Summary:
     """
     mark = stamp(shard)
     summary = kept(shard, mark)
-    if summary is None:
-        summary = _process(shard)
-        keep(shard, summary, mark)
-    return summary
+    if summary is not None:
+        return summary
+    again = is_there(shard)
+    summary = _process(shard)
+    keep(shard, summary, mark)
+    return replace(summary, again=again)
 
 
 def _process(shard: Shard) -> Summary:
@@ -50,7 +58,8 @@ def _process(shard: Shard) -> Summary:
     texts: Sequence[Sequence[str]] = shard.texts
     if settings.strip_markup:
         texts, tags = _strip_markup(shard.texts, report)
-    processors = [_processor(text) for text in settings.processors]
+    _check_code(settings.processors, settings.code)
+    processors = [_processor(text, settings.code) for text in settings.processors]
     batches = [processor.process(lines) for processor, lines in zip(processors, texts, strict=True)]
     _drop_empty(batches, report)
     long = any((np.diff(batch.offsets) > settings.max_length)[report.alive].any() for batch in batches)
@@ -83,12 +92,35 @@ def _process(shard: Shard) -> Summary:
 
 
 @lru_cache(maxsize=8)
-def _processor(settings: str) -> BatchProcessor:
+def _check_code(processors: tuple[str, str], code: str) -> None:
+    """Compare the code of tokenizers with that of the run, where it is known; once in a process."""
+    if code and code_of(json.loads(each)["tokenizer"] for each in processors) != code:
+        raise WorkError(
+            f"{socket.gethostname()}: the tokenizer of a worker has other code, or another version of its "
+            "package, than that of the run; give every worker the same, and run the command again"
+        )
+
+
+@lru_cache(maxsize=8)
+def _processor(settings: str, code: str) -> BatchProcessor:
     # The settings come from the user's own configuration.
     return BatchProcessor(TextProcessor.from_settings(json.loads(settings), trusted=True))
 
 
+def sample_hash(folder: str) -> str:
+    """Return a hash of the text that sentence splitters learn from."""
+    found = blake2b(digest_size=16)
+    for side in SIDES:
+        found.update((Path(folder) / f"sample.{side}.txt").read_bytes() + b"\n")
+    return found.hexdigest()
+
+
 def _splitters(settings: Settings) -> Iterator[SentenceSplitter]:
+    if settings.sample and sample_hash(settings.folder) != settings.sample:
+        raise WorkError(
+            f"{settings.folder}: a worker sees other files there than the run does; "
+            "give a --workdir on a disk that all workers share"
+        )
     for side, processor in zip(SIDES, settings.processors, strict=True):
         with open(Path(settings.folder) / f"sample.{side}.txt", encoding="utf-8", newline="\n") as sample:
             yield _splitter(json.loads(processor)["language"], sample.read())

@@ -33,6 +33,10 @@ class Settings:
     folder : str
         Where the shards' files go; ``sample.source.txt`` and ``sample.target.txt`` in it train the sentence
         splitters.
+    code : str
+        Hash of the code of both tokenizers (:func:`pipeline.preprocess_tokenizer.code_of`).
+    sample : str
+        Hash of those two files.
     """
 
     processors: tuple[str, str]
@@ -40,6 +44,8 @@ class Settings:
     max_ratio: float
     strip_markup: bool
     folder: str
+    code: str = ""
+    sample: str = ""
 
 
 @dataclass(frozen=True)
@@ -70,6 +76,8 @@ class Summary:
         One for each part that statistics use; equal parts have equal ones.
     changes : dict of str to int
         What cleaning changed.
+    again : bool
+        Whether an earlier run had done it, but what it left could not be used.
     """
 
     number: int
@@ -82,6 +90,7 @@ class Summary:
     hashes: np.ndarray
     rejects: list[Reject]
     changes: dict[str, int]
+    again: bool = False
 
     def light(self) -> Summary:
         """Return it without what is added up elsewhere, so that many can be kept."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import errno
 import os
-import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,14 +21,14 @@ from align.errors import LiaisonError, WorkError
 from pipeline import manifest as manifests
 from pipeline.code import modules_of
 from pipeline.config import Config
-from pipeline.disk import sync_tree
+from pipeline.disk import show_bytes, sync_tree
 from pipeline.engine import Engine
+from pipeline.leftovers import PARTIAL, drop_unfinished, partial_of, publish, tidy
 from pipeline.memory import give_back
 from pipeline.progress import Reporter
 from pipeline.stage import INCOMPLETE, Stage, StageContext
 from pipeline.usage import Meter, show_size
 
-PARTIAL, REPLACED = ".partial", ".replaced"
 RECORDED_VERSIONS = ("numpy", "scipy", "numba", "pandas", "nltk", "pyarrow", "fasttext-community")
 
 
@@ -88,6 +87,27 @@ class Step:
     reason: str
     run: bool
     forced: bool = False
+
+
+class Interrupted(KeyboardInterrupt):
+    """The user stopped a run.
+
+    Attributes
+    ----------
+    stage : str
+        The stage that was at work.
+    forced : bool
+        Whether it, or one before it, had to be made again: with the same command all of that begins anew.
+    left : bool
+        Whether it or stages after it were to be made again though they had been done: without being told so,
+        a run skips them.
+    first : bool
+        Whether no stage before it had to be made again.
+    """
+
+    def __init__(self, stage: str, *, forced: bool, left: bool, first: bool) -> None:
+        super().__init__(stage)
+        self.stage, self.forced, self.left, self.first = stage, forced, left, first
 
 
 @dataclass
@@ -178,9 +198,7 @@ def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
     previous = _last_made(folder.parent)
     if previous is not None:
         return "stale", manifests.difference(previous.get("ingredients", {}), ingredients)
-    return "missing", "never made" + (
-        " to the end" if folder.with_name(folder.name + PARTIAL).exists() else ""
-    )
+    return "missing", "never made" + (" to the end" if partial_of(folder).exists() else "")
 
 
 def _last_made(stage_folder: Path) -> dict[str, Any] | None:
@@ -202,6 +220,8 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
         If another run holds this corpus's folder, the disk is full, or a stage fails.
     InputError
         If a stage refuses its input.
+    Interrupted
+        If the user stops it.
     """
     root = settings.workdir / config.name
     root.mkdir(parents=True, exist_ok=True)
@@ -216,6 +236,8 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
                 reporter.say(f"{name}: running ({step.reason})")
                 try:
                     results = _make(step, folders, config, settings, engine, reporter)
+                except KeyboardInterrupt:
+                    raise _interrupted(steps, step) from None
                 finally:
                     engine.release()
                     give_back(step.stage.run.__module__)
@@ -234,6 +256,16 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
     return outcome
 
 
+def _interrupted(steps: Sequence[Step], step: Step) -> Interrupted:
+    place = [each.stage.name for each in steps].index(step.stage.name)
+    return Interrupted(
+        step.stage.name,
+        forced=any(each.forced for each in steps[: place + 1]),
+        left=any(each.forced and each.state == "done" for each in steps[place:]),
+        first=not any(each.forced for each in steps[:place]),
+    )
+
+
 def _make(
     step: Step,
     folders: Mapping[str, Path],
@@ -243,8 +275,8 @@ def _make(
     reporter: Reporter,
 ) -> list[str]:
     """Run one stage in a folder aside and publish it; return its lines of results."""
-    partial = step.folder.with_name(step.folder.name + PARTIAL)
-    _tidy(step)
+    partial = partial_of(step.folder)
+    tidy(step.folder, resumable=step.stage.resumable, afresh=step.forced)
     partial.mkdir(parents=True, exist_ok=True)
     inputs = {need: folders[need] for need in step.stage.needs}
     meter = Meter()
@@ -284,32 +316,16 @@ def _make(
                 "ingredients": step.ingredients,
             },
         )
-        _publish(partial, step.folder)
+        publish(partial, step.folder)
+    if unfinished := drop_unfinished(step.folder):
+        reporter.say(
+            f"{step.stage.name}: removed what unfinished runs with other options or another version had left "
+            f"({show_bytes(unfinished)})"
+        )
     reporter.say(
         f"{step.stage.name}: done in {used.seconds:.1f} s, peak memory {show_size(used.peak_memory)}"
     )
     return context.results
-
-
-def _tidy(step: Step) -> None:
-    """Remove what killed runs left beside the step's folder, but for what this stage can go on with."""
-    parent = step.folder.parent
-    own = step.folder.name + PARTIAL
-    for left in parent.glob(f"*{REPLACED}"):
-        shutil.rmtree(left)
-    for left in parent.glob(f"*{PARTIAL}"):
-        # Forced, it may be because what is there is damaged, or what it was made from has changed since.
-        if not step.stage.resumable or (left.name == own and step.forced):
-            shutil.rmtree(left)
-
-
-def _publish(partial: Path, final: Path) -> None:
-    """Rename the finished folder to its final name; an earlier result stands until then."""
-    replaced = final.with_name(final.name + REPLACED)
-    if final.exists():
-        os.rename(final, replaced)
-    os.rename(partial, final)
-    shutil.rmtree(replaced, ignore_errors=True)
 
 
 def _point(link: Path, folder: Path) -> None:
@@ -354,6 +370,11 @@ def _locked(root: Path) -> Iterator[None]:
     except Timeout:
         raise WorkError(
             f"{root}: another run is at work there; wait for it to end, or give another --workdir"
+        ) from None
+    except OSError as error:
+        raise WorkError(
+            f"{root}: cannot be locked ({error.strerror or error}); give a --workdir on a disk with locks (a "
+            "network disk: mounted with its lock service)"
         ) from None
     try:
         yield

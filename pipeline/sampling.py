@@ -26,11 +26,13 @@ from align.posterior_files import PosteriorAppender
 from align.posteriors import Links, Posteriors
 from align.sampler import Average, Direction, Known
 from pipeline import budget
+from pipeline.kept import wait_for
 from pipeline.preprocess_gold import SAME
 from pipeline.sampling_items import (
     BlockItem,
     ChainItem,
     Shelf,
+    drop_pieces,
     find_block,
     load_known,
     load_sums,
@@ -92,6 +94,9 @@ def sample_links(
         schedule = replace(schedule, chains=chains)
     work = context.folder / WORK
     work.mkdir(exist_ok=True)
+    damaged = drop_pieces(work)
+    if damaged:
+        context.say(f"{damaged} pieces of an earlier run cannot be read whole; they are made anew")
     if known is not None and not (work / "known").exists():
         save_known(work, known)
     text = _cut(context, work, used)
@@ -100,12 +105,14 @@ def sample_links(
         words = len(lexicon.source_counts) + len(lexicon.target_counts)
         return budget.sampling_memory(lexicon.cells, text.tokens, words, workers=workers)
 
-    workers = budget.most_workers(takes, context.memory, context.jobs)
+    remote = context.engine.remote
+    workers = 1 if remote else budget.most_workers(takes, context.memory, context.jobs)
     context.note("memory_predicted", max(context.notes["memory_predicted"], takes(workers)))
     found = sum(context.share(find_block, text.blocks, workers=workers))
+    where = f"{context.engine.workers()} workers of the cluster" if remote else f"{workers} at a time"
     context.say(
-        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {workers} at "
-        f"a time, about {show_size(takes(workers))} of memory"
+        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
+        f"about {show_size(takes(workers))} of memory{' here' if remote else ''}"
     )
     items = [
         ChainItem(
@@ -120,6 +127,9 @@ def sample_links(
     sweeps = schedule.lexical + schedule.jumps + schedule.fertility
     for _ in context.share(run_item, items, workers=workers, unit="chains", steps=sweeps):
         pass
+    if remote:
+        wait_for([work / "blocks" / str(block.number) for block in text.blocks])
+        wait_for([item.folder for item in items])
     directions = _put_together(context, lexicon, text.blocks, items)
     both = None if known is None else (load_known(work, 0), load_known(work, 1))
     Links.of(lexicon, *directions, both).save(context.folder / LINKS)

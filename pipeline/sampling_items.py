@@ -1,18 +1,16 @@
 """The work of :mod:`pipeline.sampling` in pieces, and the files they share.
 
-Each piece reads files and writes a folder of its own, which is made aside and renamed when whole: any process
-that sees the files may do it, in any order, and what is there need not be done again. Below the folder of the
+Each piece reads files and writes a folder of its own, which is made aside and renamed when whole
+(:mod:`pipeline.kept`): any process that sees the files may do it, in any order, and what is there need not be
+done again. Below the folder of the
 work, ``blocks/N`` has the text and the candidates of a block of pairs, ``known`` what is known
 beforehand, and ``chains/SIDE-CHAIN`` the sums of a chain for each block and its jumps.
 """
 
 from __future__ import annotations
 
-import os
 import shutil
-import uuid
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -25,6 +23,7 @@ from align.corpus import Corpus
 from align.lexicon import Lexicon
 from align.sampler import Known, Schedule
 from align.sampler_chain import Block, Task, run_chain
+from pipeline.kept import drop_damaged, is_whole, written_whole
 
 DIRECTIONS = ("forward", "reverse")
 _KNOWN = ("links", "totals", "null_links", "jumps")
@@ -78,6 +77,16 @@ class ChainItem:
     def folder(self) -> Path:
         """Where its sums are, if it is done."""
         return Path(self.work) / "chains" / f"{self.side}-{self.chain}"
+
+
+def drop_pieces(work: Path) -> int:
+    """Remove the pieces that an earlier run left and that are not whole; return how many there were."""
+    found = drop_damaged([work / "blocks", work / "chains"])
+    known = work / "known"
+    if known.exists() and not is_whole(known):
+        shutil.rmtree(known)
+        found += 1
+    return found
 
 
 def find_block(item: BlockItem) -> int:
@@ -192,22 +201,3 @@ def load_known(work: Path, side: int) -> Known:
     """Return what is known of a direction, its links left on disk."""
     paths = {part: work / "known" / f"{DIRECTIONS[side]}.{part}.npy" for part in _KNOWN}
     return Known(**{part: load_array(path, mapped=True) for part, path in paths.items() if path.exists()})
-
-
-@contextmanager
-def written_whole(folder: Path) -> Iterator[Path]:
-    """Give a folder to fill, which is renamed to ``folder`` when all is written; nothing else is ever seen.
-
-    Where another process was faster, its result, the same, stays.
-    """
-    aside = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}")
-    aside.mkdir(parents=True)
-    try:
-        yield aside
-        try:
-            os.rename(aside, folder)
-        except OSError:
-            if not folder.exists():
-                raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)

@@ -11,10 +11,12 @@ from __future__ import annotations
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 from urllib.parse import urlsplit
 
 import requests
@@ -28,6 +30,9 @@ from pipeline.disk import check_space, write_json
 # Bytes read at once (what a kill can lose), and bytes a step of the progress bar.
 PIECE = 1 << 16
 BLOCK = 1 << 20
+
+# Seconds after which what has arrived is flushed to the disk: what a power cut can lose.
+FLUSH_EVERY = 2.0
 
 TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
 
@@ -77,15 +82,31 @@ class Part:
     @property
     def version(self) -> Version | None:
         """The version they are of, None where that is not known."""
+        known = self._known()
         try:
-            return Version(**json.loads(self._about.read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError):
+            return Version(**{field.name: known[field.name] for field in fields(Version)})
+        except KeyError:
             return None
+
+    def settle(self) -> None:
+        """Cut off what may not have come to the disk, where the machine was started anew since it came.
+
+        After a power cut a file may be as long as it was, and hold zeros.
+        """
+        known = self._known()
+        flushed = known.get("flushed", 0)
+        if known.get("boot") != boot() and isinstance(flushed, int) and flushed < self.size:
+            os.truncate(self.path, flushed)
 
     def begin(self, version: Version) -> None:
         """Start again with nothing, for another version."""
         self.forget()
-        write_json(self._about, asdict(version))
+        self._note(asdict(version) | {"boot": boot(), "flushed": 0})
+
+    def flush(self, out: BinaryIO) -> None:
+        """Flush what has arrived to the disk, and note how much that is."""
+        os.fsync(out.fileno())
+        self._note(self._known() | {"boot": boot(), "flushed": self.size})
 
     def forget(self) -> None:
         """Remove the part."""
@@ -96,12 +117,31 @@ class Part:
         """Note that all has arrived, where the server did not say how much there is."""
         version = self.version
         if version is not None and version.total is None:
-            write_json(self._about, {**asdict(version), "total": self.size})
+            self._note(self._known() | {"total": self.size})
 
     def is_whole(self) -> bool:
         """Tell whether as many bytes have arrived as the server announced."""
         version = self.version
         return version is not None and version.total == self.size > 0
+
+    def _known(self) -> dict[str, Any]:
+        try:
+            known = json.loads(self._about.read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return {}
+        return known if isinstance(known, dict) else {}
+
+    def _note(self, values: dict[str, Any]) -> None:
+        write_json(self._about, values)
+
+
+@cache
+def boot() -> str:
+    """Return what tells one start of this machine from another, empty where the system does not say."""
+    try:
+        return Path("/proc/sys/kernel/random/boot_id").read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError):
+        return ""
 
 
 def receive(
@@ -231,9 +271,9 @@ def _save(response: requests.Response, part: Part, first: bytes, start: int, pro
     steps = None if total is None else -(-(total - start) // BLOCK)
     # Unbuffered: a killed process has written all that it took from the network.
     with open(part.path, "ab", buffering=0) as out:
-        for _ in progress(_written(response, first, out), total=steps, unit="MiB"):
+        for _ in progress(_written(response, first, out, part), total=steps, unit="MiB"):
             pass
-        os.fsync(out.fileno())
+        part.flush(out)
     if total is not None and part.size < total:
         raise TemporaryError(f"the connection was cut after {part.size} of {total} bytes")
     if total is not None and part.size > total:
@@ -243,11 +283,14 @@ def _save(response: requests.Response, part: Part, first: bytes, start: int, pro
     part.complete()
 
 
-def _written(response: requests.Response, first: bytes, out: Any) -> Iterator[None]:
-    """Write the body piece by piece; yield after each block of it."""
-    piece, unseen = first, 0
+def _written(response: requests.Response, first: bytes, out: BinaryIO, part: Part) -> Iterator[None]:
+    """Write the body piece by piece, flush it from time to time; yield after each block of it."""
+    piece, unseen, flushed = first, 0, time.monotonic()
     while piece:
         out.write(piece)
+        if time.monotonic() - flushed >= FLUSH_EVERY:
+            part.flush(out)
+            flushed = time.monotonic()
         unseen += len(piece)
         while unseen >= BLOCK:
             unseen -= BLOCK

@@ -202,6 +202,43 @@ def _wait_for_lines(workdir, process, count):
         time.sleep(0.001)
 
 
+def _kill_in_lexicon(workdir):
+    """Run until two chains of the sampler are done, and kill."""
+    process = subprocess.Popen(
+        command(workdir, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+    )
+    deadline = time.monotonic() + 120
+    while not list(workdir.glob("sample/lexicon/*.partial/sampling/chains/0-1")):
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.001)
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [0.0, 0.5, None], ids=["empty", "half", "zeros"])
+def test_after_a_power_cut_what_is_left_of_files_is_made_anew(done, tmp_path, kept):
+    """Each file that a killed run left has, with a chance of a third, lost what had not come to the disk."""
+    workdir, _, expected = done
+    copy = tmp_path / "work"
+    shutil.copytree(workdir, copy, symlinks=True)
+    for name in list(STAGES)[list(STAGES).index("lexicon") :]:
+        shutil.rmtree(copy / "sample" / name)
+        (copy / "sample" / "latest" / name).unlink()
+    _kill_in_lexicon(copy)
+    chosen = random.Random(0)
+    files = sorted(path for path in copy.glob("sample/lexicon/*.partial/**/*") if path.is_file())
+    for path in files:
+        if chosen.random() < 1 / 3:
+            size = path.stat().st_size
+            path.write_bytes(bytes(size) if kept is None else path.read_bytes()[: int(kept * size)])
+    ran = run(copy, "--jobs", "1")
+    assert "cannot be read whole" in ran.stderr
+    assert digests(copy) == expected
+    assert not list(copy.rglob("*.partial"))
+
+
 @pytest.mark.slow
 def test_killed_between_chains_the_rerun_makes_only_those_that_are_missing(done, tmp_path):
     workdir, _, expected = done
@@ -210,16 +247,7 @@ def test_killed_between_chains_the_rerun_makes_only_those_that_are_missing(done,
     for name in list(STAGES)[list(STAGES).index("lexicon") :]:
         shutil.rmtree(copy / "sample" / name)
         (copy / "sample" / "latest" / name).unlink()
-    process = subprocess.Popen(
-        command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    deadline = time.monotonic() + 120
-    while not list(copy.glob("sample/lexicon/*.partial/sampling/chains/0-1")):
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.001)
-    process.send_signal(signal.SIGKILL)
-    process.wait()
+    _kill_in_lexicon(copy)
     ran = run(copy, "--jobs", "1")
     there, wanted = map(int, re.search(r"(\d+) of (\d+) chains are there already", ran.stderr).groups())
     assert 3 <= there < wanted

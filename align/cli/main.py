@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from types import ModuleType
 
 from align import __version__
+from align.cli.parser import Parser
 from align.cli.terminal import say, use_utf8
 from align.errors import InputError, LiaisonError, WorkError
 
@@ -82,14 +83,14 @@ def _run(arguments: list[str]) -> int:
 
 def _parser(name: str, module: ModuleType | None) -> argparse.ArgumentParser:
     """Return the parser; only the command ``name`` has its options."""
-    debug = argparse.ArgumentParser(add_help=False)
+    debug = Parser(add_help=False)
     debug.add_argument(
         "--debug",
         action="store_true",
         default=argparse.SUPPRESS,
         help="show where in the code an error arose",
     )
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog=PROGRAM, description="Word alignment for bilingual text.", parents=[debug], allow_abbrev=False
     )
     parser.add_argument("--version", action="version", version=f"liaison {__version__}")

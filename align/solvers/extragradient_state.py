@@ -15,6 +15,9 @@ from align.problem import MatchingProblem
 from align.solvers.extragradient_metric import Metric
 from align.solvers.fit import Row
 
+# What reading a damaged zip file of arrays and JSON may raise.
+_UNREADABLE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile)
+
 
 @dataclass
 class State:
@@ -150,7 +153,7 @@ class State:
             record["history"] = [Row(*row) for row in record["history"]]
             metric = Metric(axes, units, record.pop("norm"))
             return cls(**arrays, metric=metric, **record)
-        except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             raise ValueError(f"{path}: no saved state of extragradient ({error}); remove it") from None
 
 

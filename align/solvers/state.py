@@ -15,6 +15,9 @@ from align.objective import projection
 from align.problem import Problem
 from align.solvers.fit import Row
 
+# What reading a damaged zip file of arrays and JSON may raise.
+_UNREADABLE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile)
+
 
 @dataclass(kw_only=True)
 class State:
@@ -113,5 +116,5 @@ class State:
                 record = json.loads(str(saved["record"]))
             record["history"] = [Row(*row) for row in record["history"]]
             return cls(**arrays, w=projection(arrays["v"], record["nonnegative"]), **record)
-        except (OSError, KeyError, TypeError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        except _UNREADABLE as error:
             raise ValueError(f"{path}: no saved state of this solver ({error}); remove it") from None

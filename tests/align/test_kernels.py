@@ -99,6 +99,20 @@ def test_another_place_can_be_named(package, tmp_path):
     assert run(package, NUMBA_CACHE_DIR=str(tmp_path / "place")) == ["20", "1"]
 
 
+@pytest.mark.parametrize("fault", ["empty", "half", "zeros"])
+@pytest.mark.parametrize("ending", ["nbi", "nbc"])
+def test_machine_code_that_a_power_cut_damaged_is_made_anew(package, fault, ending):
+    run(package)
+    files = list((package / "__pycache__").glob(f"kernels-*/*/*.{ending}"))
+    assert len(files) == 2
+    for path in files:
+        whole = path.read_bytes()
+        assert whole[:1] + whole[-1:] == b"\x80."
+        path.write_bytes({"empty": b"", "half": whole[: len(whole) // 2], "zeros": bytes(len(whole))}[fault])
+    assert run(package) == ["20", "0"]
+    assert run(package) == ["20", "1"]
+
+
 def test_where_nothing_can_be_written_kernels_still_work(package, tmp_path):
     blocked = tmp_path / "file"
     blocked.touch()

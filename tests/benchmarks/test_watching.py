@@ -53,10 +53,10 @@ print("done")
 """
 
 
-def staged(tmp_path, **plan):
+def staged(tmp_path, poll=0.02, **plan):
     root = tmp_path / "work"
     folders = {name: str(root / name) for name in ("first", "second")}
-    return run(STAGES.replace("{root}", str(root)), tmp_path, poll=0.02, folders=folders, **plan)
+    return run(STAGES.replace("{root}", str(root)), tmp_path, poll=poll, folders=folders, **plan)
 
 
 @linux
@@ -69,17 +69,21 @@ def test_memory_is_told_by_stage(tmp_path):
     assert not watched.killed
 
 
-def test_a_run_is_killed_so_long_after_a_stage_began(tmp_path):
-    watched, _ = staged(tmp_path, kill=("second", 0.1))
+@pytest.mark.parametrize("poll", [0.02, 0.0])
+def test_a_run_is_killed_so_long_after_a_stage_began(tmp_path, poll):
+    watched, _ = staged(tmp_path, poll=poll, kill=("second", 0.1))
     assert watched.killed.startswith("second after 0.1")
+    assert bool(watched.stages) == bool(poll)
     assert (tmp_path / "work" / "first" / "1").is_dir()
     assert (tmp_path / "work" / "second" / "1.partial").is_dir()
 
 
-def test_a_run_that_takes_too_long_is_ended(tmp_path):
+@pytest.mark.parametrize("poll", [0.02, 0.0])
+def test_a_run_that_takes_too_long_is_ended(tmp_path, poll):
     begun = time.perf_counter()
-    watched, _ = run("import time; time.sleep(60)", tmp_path, poll=0.02, limit=0.3)
+    watched, _ = run("import time; time.sleep(60)", tmp_path, poll=poll, limit=0.3)
     assert watched.killed == "limit"
+    assert (watched.usage.rss, watched.usage.pss) == (0, 0) or poll
     assert time.perf_counter() - begun < 30
 
 

@@ -3,6 +3,7 @@
 import importlib.util
 import json
 import os
+import shutil
 import time
 from dataclasses import replace
 from itertools import pairwise
@@ -194,6 +195,14 @@ class TestStoredPosteriors:
         stored = Posteriors.of(shapes[sampled], probabilities, probabilities)
         stored.placed(sampled, len(shapes)).save(inputs["lexicon"] / "posteriors" / "corpus")
         run(inputs, tmp_path / "out", block=block)
+        # A worker that does not see them says so, and never takes others.
+        shutil.rmtree(inputs["lexicon"] / "posteriors" / "corpus")
+        task = stage.Task(
+            *(str(inputs["preprocess"]), str(inputs["train"]), stage._stamp(inputs["train"])),
+            *(str(inputs["lexicon"] / "posteriors" / "corpus"), 0, 1, 0, 2, 0.0, False),
+        )
+        with pytest.raises(InputError, match="missing"):
+            stage.align_lines(task)
         # the last words of parts 0, 3 and 9, that is of lines 1, 3 and 8
         links = lines_of(tmp_path / "out" / "links.txt")
         assert [line for line, found in enumerate(links) if found] == [1, 3, 8]
@@ -219,6 +228,23 @@ class TestSharing:
         assert files(tmp_path / "1") == files(tmp_path / "100")
         table = pq.ParquetFile(tmp_path / "1" / "links.parquet")
         assert [table.metadata.row_group(i).num_rows for i in range(3)] == [7, 7, 7]
+
+    @pytest.mark.parametrize("cut", [1, align_table.ROW.itemsize, -3])
+    def test_rows_that_are_not_all_there_are_no_table(self, inputs, tmp_path, monkeypatch, cut):
+        def spoil(rows, table, count):
+            data = rows.read_bytes()
+            rows.write_bytes(data[:-cut] if cut > 0 else data + bytes(-cut))
+            align_table.write_table(rows, table, count)
+
+        with monkeypatch.context() as patched:
+            patched.setattr(stage, "write_table", spoil)
+            told = r"out/links\.rows: \d+ bytes, not the \d+ of \d+ links; run the command again"
+            with pytest.raises(WorkError, match=told):
+                run(inputs, tmp_path / "out", block=1)
+        assert not (tmp_path / "out" / "links.parquet").exists()
+        run(inputs, tmp_path / "out", block=1)
+        run(inputs, tmp_path / "whole", block=1)
+        assert files(tmp_path / "out") == files(tmp_path / "whole")
 
     def test_blocks_end_where_lines_end(self, inputs):
         for block in (1, 2, 3, 100):
@@ -269,8 +295,9 @@ class TestGoingOn:
         pieces = [first for _, _, first, _ in stage._pieces(inputs["preprocess"], 1)]
         assert begun == pieces[:blocks]
         assert sorted(rest) == pieces[blocks:]
-        told = f"align: going on after line {pieces[blocks]} of {COUNT}" in capsys.readouterr().err
-        assert told == (blocks > 0)
+        told = capsys.readouterr().err
+        assert (f"align: going on after line {pieces[blocks]} of {COUNT}" in told) == (blocks > 0)
+        assert "made anew" not in told
 
     def test_stopped_while_the_table_is_made(self, inputs, tmp_path, monkeypatch):
         run(inputs, tmp_path / "whole", block=1)
@@ -284,7 +311,8 @@ class TestGoingOn:
         assert files(tmp_path / "out") == files(tmp_path / "whole")
 
     @pytest.mark.parametrize("name", ["links.txt", "scores.txt", "links.rows", "journal.txt"])
-    def test_damage_begins_anew(self, inputs, tmp_path, monkeypatch, name):
+    @pytest.mark.parametrize("fault", ["changed", "zeros", "empty"])
+    def test_damage_begins_anew(self, inputs, tmp_path, monkeypatch, capsys, name, fault):
         run(inputs, tmp_path / "whole", block=1)
         with monkeypatch.context() as patched:
             self.stop_after(patched, 4)
@@ -292,11 +320,15 @@ class TestGoingOn:
                 run(inputs, tmp_path / "out", block=1)
         path = tmp_path / "out" / name
         data = path.read_bytes()
-        path.write_bytes(bytes([data[0] ^ 1]) + data[1:])
+        faults = {"changed": bytes([data[0] ^ 1]) + data[1:], "zeros": bytes(len(data)), "empty": b""}
+        path.write_bytes(faults[fault])
+        capsys.readouterr()
         with monkeypatch.context() as patched:
             begun = self.stop_after(patched, None)
             run(inputs, tmp_path / "out", block=1)
         assert begun[0] == 0
+        told = "align: the links of an earlier run cannot be read whole; they are made anew"
+        assert told in capsys.readouterr().err
         assert files(tmp_path / "out") == files(tmp_path / "whole")
 
     def test_what_another_model_began_is_not_gone_on_with(self, inputs, tmp_path, monkeypatch):

@@ -29,6 +29,14 @@ def fail_at_three(number):
     return number
 
 
+def count_and_fail(task):
+    """Add a line to a file for each try; fail as told."""
+    path, error = task
+    with open(path, "a", encoding="utf-8") as tries:
+        tries.write("try\n")
+    raise error
+
+
 def die_at_three(number):
     if number == 3:
         os.kill(os.getpid(), signal.SIGKILL)
@@ -175,6 +183,28 @@ def test_two_local_clusters_side_by_side_serve_this_machine_alone():
         assert {server.address for server in servers} == {"127.0.0.1"}
         assert len({server.port for server in servers}) == 2
         assert list(one.map(square, range(4))) == list(other.map(square, range(4)))
+
+
+def test_dask_tries_again_only_what_another_machine_may_do(tmp_path):
+    """A bad input is the same for every worker: one try, one message. The system may refuse it elsewhere."""
+    pytest.importorskip("distributed")
+    cases = (
+        (InputError("a.en:3: odd; mend it"), 1),
+        (WorkError("the gap did not fall; raise lam"), 1),
+        (AssertionError("a fault"), 1),
+        (ValueError("a fault"), 1),
+        (OSError(5, "Input/output error", "x"), 4),
+        (MemoryError("too large"), 4),
+    )
+    with open_engine("dask", jobs=1) as engine:
+        for number, (error, tries) in enumerate(cases):
+            path = tmp_path / str(number)
+            with pytest.raises(type(error)) as raised:
+                list(engine.map(count_and_fail, [(path, error)]))
+            assert str(raised.value) == str(error)
+            assert path.read_text(encoding="utf-8").count("try\n") == tries
+            if tries == 1:
+                assert "in count_and_fail" in raised.value.__notes__[0]
 
 
 def test_dask_gives_the_same():

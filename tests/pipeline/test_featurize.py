@@ -1,6 +1,7 @@
 """The stage ``featurize``: the features of the labelled pairs, in their order, whoever computes them."""
 
 import importlib.util
+import shutil
 from itertools import pairwise
 from pathlib import Path
 
@@ -105,6 +106,20 @@ def test_what_was_sampled_of_them(inputs, tmp_path, monkeypatch):
         found = edges.block(place, place + 1)
         forward, _ = stored[kind].block(pair, pair + 1).dense(found.shapes)
         np.testing.assert_allclose(found.features[:, column], forward * SCALE, atol=1e-6)
+
+
+def test_a_worker_that_does_not_see_what_was_sampled_says_so(inputs, tmp_path, monkeypatch):
+    """It must not compute other features because a folder that the run knows is not there for it."""
+    for name in ("corpus", "gold"):
+        (inputs["lexicon"] / "posteriors" / name).mkdir(parents=True)
+    filled = []
+    monkeypatch.setattr(featurize, "fill", filled.append)
+    run(inputs, tmp_path / "out")
+    shutil.rmtree(inputs["lexicon"] / "posteriors")
+    monkeypatch.undo()
+    assert all(task.sampled for task in filled)
+    with pytest.raises(InputError, match="missing"):
+        featurize.fill(filled[0])
 
 
 def test_the_same_bytes_however_the_work_is_shared(inputs, tmp_path, monkeypatch):

@@ -1,6 +1,7 @@
 """Downloads: resumed, checked, and clear about what a server did."""
 
 import hashlib
+import json
 import os
 import random
 import signal
@@ -144,6 +145,32 @@ def test_a_part_that_is_whole_is_only_finished(site, fetcher, monkeypatch):
     assert left(fetcher, url) == ["x.part", "x.part.json"]
     assert fetcher.fetch(url).sha256 == SHA256
     assert len(site.requests) == 1
+
+
+@pytest.mark.parametrize("arrived", [150_000, len(DATA)])
+def test_after_a_power_cut_only_what_was_flushed_is_gone_on_with(site, fetcher, monkeypatch, arrived):
+    """The rest of the part is zeros, and it may even be as long as the whole file."""
+    url = site.add("/x", DATA, faults=["cut:100000"])
+    monkeypatch.setattr(transfer, "FLUSH_EVERY", 0.0)
+    with pytest.raises(WorkError, match="connection was cut"):
+        but(fetcher, retries=0).fetch(url)
+    part = fetcher.folder(url) / "x.part"
+    flushed = json.loads((fetcher.folder(url) / "x.part.json").read_text(encoding="utf-8"))["flushed"]
+    assert 0 < flushed <= part.stat().st_size == 100_000
+    part.write_bytes(DATA[:flushed] + bytes(arrived - flushed))
+    monkeypatch.setattr(transfer, "boot", lambda: "another start of the machine")
+    assert fetcher.fetch(url).sha256 == SHA256
+    assert sent(site)[1] == (206, f"bytes={flushed}-", len(DATA) - flushed)
+
+
+def test_a_part_that_nobody_flushed_begins_again_after_a_power_cut(site, fetcher, monkeypatch):
+    url = site.add("/x", DATA, faults=["cut:100000"])
+    with pytest.raises(WorkError, match="connection was cut"):
+        but(fetcher, retries=0).fetch(url)
+    (fetcher.folder(url) / "x.part").write_bytes(bytes(100_000))
+    monkeypatch.setattr(transfer, "boot", lambda: "another start of the machine")
+    assert fetcher.fetch(url).sha256 == SHA256
+    assert sent(site)[1][:2] == (200, None)
 
 
 def test_a_file_of_unknown_size_is_fetched_and_resumed(site, fetcher):

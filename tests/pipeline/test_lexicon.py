@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import shutil
 import signal
 import time
 from dataclasses import fields, replace
@@ -330,6 +331,12 @@ def test_the_memory_told_is_what_is_taken(tmp_path, jobs):
     assert 0.85 * predicted < peak < 1.15 * predicted
 
 
+def damage(path, fault):
+    """Leave of a file what a power cut may."""
+    size = path.stat().st_size
+    path.write_bytes({"short": path.read_bytes()[: size // 2], "zeros": bytes(size)}[fault])
+
+
 class TestResume:
     """A killed run is gone on with: tables and chains that are there are not made again."""
 
@@ -381,6 +388,37 @@ class TestResume:
         assert small.notes["pairs_chosen"] < 50
         lexicon.run(context, chains=2, pairs=small.notes["pairs_chosen"])
         assert files(context.folder) == found
+
+    @pytest.mark.parametrize("fault", ["short", "zeros"])
+    def test_what_a_power_cut_left_is_not_counted_on(self, context, monkeypatch, tmp_path, capsys, fault):
+        """One of the files that are kept is damaged: what it belongs to is made anew, to the same bytes."""
+        lexicon.run(context, chains=2)
+        found, notes = files(context.folder), context.notes
+        killed = replace(context, folder=tmp_path / "killed", notes={})
+        killed.folder.mkdir()
+        self.killed_in_chain(killed, monkeypatch, 3)
+        of_each_kind = (
+            "targets.npy",
+            "sampling/tables.json",
+            "sampling/known/forward.links.npy",
+            "sampling/blocks/0/reverse.places.npy",
+            "sampling/chains/0-0/0.candidates.npy",
+            "sampling/chains/1-0/seal.json",
+        )
+        for name in of_each_kind:
+            again = replace(killed, folder=tmp_path / "again", notes={})
+            shutil.copytree(killed.folder, again.folder)
+            damage(again.folder / name, fault)
+            capsys.readouterr()
+            lexicon.run(again, chains=2)
+            told = capsys.readouterr().err
+            assert told.count("made anew") == 1, name
+            assert files(again.folder) == found, name
+            assert again.notes == notes
+            assert {path.name for path in again.folder.iterdir()} == {
+                path.name for path in context.folder.iterdir()
+            }
+            shutil.rmtree(again.folder)
 
     def test_more_memory_changes_nothing(self, context, monkeypatch):
         self.killed_in_chain(context, monkeypatch, 1)

@@ -47,6 +47,9 @@ class Elsewhere:
                 self.done.append((function.__name__, items[number]))
         return iter([results[number] for number in range(len(items))])
 
+    def workers(self):
+        return 5
+
     def release(self):
         pass
 
@@ -105,6 +108,16 @@ def test_elsewhere_is_the_same(context, options):
         assert min(runs.values()) > 5, "one piece shares nothing out"
     rounds = {item.round for name, item in engine.done if name == "expect_words"}
     assert rounds == set(range(1, options.get("iterations", 5) + 1))
+
+
+def test_the_workers_that_sample_are_those_of_the_cluster(context, capsys):
+    made(replace(context, jobs=3), chains=1)
+    assert " chains each way, 3 at a time, about " in capsys.readouterr().err
+    made(replace(context, jobs=3, engine=Elsewhere()), chains=1)
+    told = capsys.readouterr().err
+    assert " chains each way, 5 workers of the cluster, about " in told
+    assert " of memory here" in told
+    assert "at a time" not in told
 
 
 def test_a_prior_starts_the_tables_elsewhere_too(context, tmp_path):

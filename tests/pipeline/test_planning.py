@@ -26,14 +26,14 @@ def config(tmp_path):
     return path
 
 
-def lines(path, tmp_path, *overrides, memory=4 * GB, jobs=2, done=()):
+def lines(path, tmp_path, *overrides, memory=4 * GB, jobs=2, done=(), engine="local", workers=None):
     settings = Settings(tmp_path, None, jobs, memory, 0, processes=jobs)
     steps = [
         SimpleNamespace(stage=stage, folder=tmp_path / name, run=name not in done)
         for name, stage in graph.STAGES.items()
     ]
     config = configs.load(path, overrides, graph.SCHEMA)
-    return memory_lines(config, steps, settings, engine="local")
+    return memory_lines(config, steps, settings, engine=engine, workers=workers)
 
 
 def test_every_stage_that_is_to_run_has_a_line(config, tmp_path):
@@ -57,6 +57,39 @@ def test_pairs_are_known_once_the_text_is_prepared(config, tmp_path):
     assert "8 of 10 stages" in told[0]
     assert len(told) == 9
     assert lines(config, tmp_path, done=tuple(graph.STAGES)) == []
+
+
+@pytest.mark.parametrize(
+    ("workers", "named"),
+    [(8, "8 workers of the cluster"), (1, "1 worker of the cluster"), (None, "workers of the cluster")],
+)
+def test_on_a_cluster_its_workers_are_named_and_not_the_jobs_of_this_machine(
+    config, tmp_path, workers, named
+):
+    told = lines(config, tmp_path, jobs=2, engine="dask", workers=workers)
+    assert f"memory 4.0 GB, 2 jobs here, {named}, engine dask; 10 of 10" in told[0]
+    by_stage = {line.split()[1]: line for line in told[1:]}
+    for stage in ("preprocess", "align"):
+        assert by_stage[stage].endswith(f"about 0.24 GB here; {named}")
+    assert by_stage["lexicon"].endswith(f"all pairs; {named}")
+    assert "at a time" not in "".join(told)
+    assert named not in "".join(lines(config, tmp_path, workers=2))
+
+
+@pytest.mark.parametrize("manifest", [{"notes": {}}, {}, None])
+def test_pairs_that_nobody_noted_are_not_known(config, tmp_path, manifest):
+    (tmp_path / "preprocess").mkdir()
+    if manifest is not None:
+        write(tmp_path / "preprocess", manifest)
+    told = lines(config, tmp_path, done=("download", "preprocess"))
+    assert told[0].startswith("plan: pairs not known; memory")
+    assert "None" not in "".join(told)
+
+
+def test_what_is_there_is_not_waited_for(config, tmp_path):
+    """The pairs of a TMX file are known when it is read, not before its download."""
+    config.write_text('[corpus]\nname = "a"\nsource = "en"\ntarget = "fr"\ntmx = "a.tmx"\n', encoding="utf-8")
+    assert lines(config, tmp_path)[0].startswith("plan: pairs not known before the text is read; ")
 
 
 def test_what_is_not_known_is_not_guessed(config, tmp_path):

@@ -513,6 +513,33 @@ def test_a_run_that_stopped_is_gone_on_with(run, monkeypatch, jobs):
         assert done == [0, 1, 2, 3, 4, 5]
 
 
+@pytest.mark.parametrize("fault", [b"", None], ids=["empty", "zeros"])
+def test_a_shard_that_a_power_cut_damaged_is_made_anew(run, monkeypatch, tmp_path, fault):
+    source, target = mixed(90)
+    monkeypatch.setattr(preprocess, "SHARD", 16)
+    whole = run(source, target, gold=GOLD)
+
+    def stopping(shard, process=preprocess_shard._process):
+        if shard.number == 4:
+            raise KeyboardInterrupt
+        return process(shard)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(preprocess_shard, "_process", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            run(source, target, gold=GOLD)
+    left = sorted((tmp_path / "out1" / "shards").glob("shard-*"))
+    assert len(left) == 4 * 4
+    for path in (left[0], left[5], left[6], left[11]):  # of three shards
+        path.write_bytes(bytes(path.stat().st_size) if fault is None else fault)
+    again = run(source, target, gold=GOLD, again=True)
+    assert files_of(again.folder) == files_of(whole.folder)
+    told = [line for line in again.said.lines if "made anew" in line]
+    assert told == [
+        "preprocess: 3 shards of an earlier run could not be read whole or are of other text; made anew"
+    ]
+
+
 def test_the_size_of_shards_does_not_matter(run, monkeypatch):
     source, target = mixed(60)
     monkeypatch.setattr(

@@ -60,6 +60,14 @@ STAGES = {
 }
 
 
+def more(context, *, more: int = 0):
+    """Write a number."""
+    (context.folder / "out.txt").write_text(str(more), encoding="utf-8")
+
+
+MORE = {"resumed": Stage("resumed", more, resumable=True)}
+
+
 @pytest.fixture
 def settings(tmp_path):
     calls.clear()
@@ -282,6 +290,32 @@ def test_a_second_run_on_the_same_folder_is_refused(settings):
         go(settings, ["first"])
 
 
+def test_a_disk_without_locks_is_told(settings, monkeypatch):
+    def refuse(self, timeout):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(runner.FileLock, "acquire", refuse)
+    with pytest.raises(
+        WorkError, match=r"cannot be locked \(No locks available\); give a --workdir on a disk"
+    ):
+        go(settings, ["first"])
+
+
+def test_what_a_network_disk_keeps_of_a_removed_file_is_no_result(settings):
+    """It goes by itself when it is closed, and the result is not damaged then."""
+
+    def leave(context, *, words: str = ""):
+        """Leave a ghost."""
+        (context.folder / "out.txt").write_text("x", encoding="utf-8")
+        (context.folder / ".nfs0001").write_text("x", encoding="utf-8")
+
+    stages = {"first": Stage("first", leave)}
+    go(settings, ["first"], stages=stages)
+    (latest(settings, "first") / ".nfs0001").unlink()
+    (step,), _ = go(settings, ["first"], stages=stages)
+    assert step.state == "done"
+
+
 def _run_stage(name, settings):
     config = configuration()
     steps = plan(config, [name], STAGES, settings)
@@ -321,6 +355,79 @@ def test_forcing_a_resumable_stage_begins_afresh(settings, done):
     (partial / "begun").write_text("half", encoding="utf-8")
     go(settings, ["resumed"], forced=["resumed"])
     assert (latest(settings, "resumed") / "out.txt").read_text(encoding="utf-8") == "fresh"
+
+
+def test_unfinished_folders_of_other_options_go_when_the_stage_is_done(settings, capsys):
+    """Those that nobody will go on with; finished results, and other stages' folders, stay."""
+    go(settings, ["resumed", "first"])
+    done = latest(settings, "resumed").resolve()
+    unfinished = [done.with_name(f"{number}.partial") for number in (1, 2)]
+    elsewhere = latest(settings, "first").resolve().with_name("3.partial")
+    for folder in (*unfinished, elsewhere):
+        (folder / "below").mkdir(parents=True)
+        (folder / "below" / "half").write_bytes(bytes(1_500_000))
+    go(settings, ["resumed"])  # done: nothing is looked at
+    assert all(folder.exists() for folder in unfinished)
+    capsys.readouterr()
+    go(replace(settings, quiet=False), ["resumed"], configuration(resumed__more=1), MORE)
+    assert (
+        "resumed: removed what unfinished runs with other options or another version had left (3.0 MB)"
+        in (capsys.readouterr().err)
+    )
+    assert sorted(path.name for path in done.parent.iterdir()) == sorted(
+        {done.name, latest(settings, "resumed").resolve().name}
+    )
+    assert elsewhere.exists()
+    go(settings, ["resumed"], configuration(resumed__more=2), MORE)
+    assert "removed what" not in capsys.readouterr().err
+
+
+def test_what_is_unfinished_stays_while_its_stage_fails(settings):
+    def fail(context, *, more: int = 0):
+        """Fail."""
+        raise InputError("file.en:3: odd; mend it")
+
+    go(settings, ["resumed"], configuration(resumed__more=1), MORE)
+    other = latest(settings, "resumed").resolve().with_name("1.partial")
+    other.mkdir()
+    stages = {"resumed": replace(MORE["resumed"], run=fail)}
+    with pytest.raises(InputError):
+        go(settings, ["resumed"], configuration(resumed__more=2), stages)
+    assert other.exists()
+
+
+def stopping(name):
+    """Stages of which one is stopped by the user while it is at work."""
+
+    def stop(context, **options):
+        """Be stopped."""
+        raise KeyboardInterrupt
+
+    return {**STAGES, name: replace(STAGES[name], run=stop)}
+
+
+@pytest.mark.parametrize(
+    ("done", "stage", "forced", "begins_anew", "left", "first"),
+    [
+        ([], "second", [], False, False, True),
+        ([], "first", ["second"], False, False, True),  # no forced one was begun
+        ([], "second", ["first", "second"], True, False, False),
+        (["second"], "first", ["first", "second"], True, True, True),
+        (["first"], "second", ["first", "second"], True, False, False),
+        (["second"], "second", ["second"], True, True, True),
+    ],
+)
+def test_an_interruption_tells_what_the_same_command_would_do(
+    settings, done, stage, forced, begins_anew, left, first
+):
+    stages = stopping(stage)
+    if done:
+        # made by the same code: that of the module
+        go(settings, done, stages=STAGES)
+    with pytest.raises(runner.Interrupted) as raised:
+        go(settings, ["second"], stages=stages, forced=forced)
+    found = raised.value
+    assert (found.stage, found.forced, found.left, found.first) == (stage, begins_anew, left, first)
 
 
 def test_the_log_keeps_every_line(settings):

@@ -324,10 +324,17 @@ def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages,
     assert lasting(tmp_path / "killed") == lasting(tmp_path / "undisturbed")
 
 
-def test_a_broken_checkpoint_is_started_over(stages, tmp_path, capsys):
+@pytest.mark.parametrize("kept", [0, 0.5, None])
+def test_a_broken_checkpoint_is_started_over(stages, tmp_path, monkeypatch, capsys, kept):
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
     context = context_of(stages, tmp_path / "broken")
-    (context.folder / train.CHECKPOINT).write_bytes(b"half a checkpoi")
+    with monkeypatch.context() as patched:
+        patched.setattr(train, "_check_course", lambda fit: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train.run(context, passes=2)
+    path = context.folder / train.CHECKPOINT
+    size = path.stat().st_size
+    path.write_bytes(bytes(size) if kept is None else path.read_bytes()[: int(kept * size)])
     train.run(context, passes=3)
     assert "starts anew: " in capsys.readouterr().err
     assert lasting(tmp_path / "broken") == lasting(tmp_path / "undisturbed")

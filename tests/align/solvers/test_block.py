@@ -366,6 +366,30 @@ def test_a_saved_state_comes_back_whole(tmp_path):
     assert loaded.generator == states[-1].generator
 
 
+def test_whatever_became_of_a_state_file_it_is_read_right_or_refused(tmp_path):
+    """A byte may be changed, or all before or after it be zeros: nothing but ValueError comes of it."""
+    path, states = tmp_path / "state.npz", []
+    bcfw(pairs(3, 2, 2, seed=6), passes=1, on_pass=lambda progress: states.append(progress.state))
+    states[-1].save(path)
+    whole, refused = path.read_bytes(), 0
+    for place in range(0, len(whole), 3):
+        changed = bytes([whole[place] ^ 255])
+        for broken in (
+            whole[:place] + changed + whole[place + 1 :],
+            bytes(place + 1) + whole[place + 1 :],
+            whole[:place] + bytes(len(whole) - place),
+        ):
+            path.write_bytes(broken)
+            try:
+                loaded = BlockState.load(path)
+            except ValueError:
+                refused += 1
+                continue
+            np.testing.assert_array_equal(loaded.v, states[-1].v)
+            assert loaded.history == states[-1].history
+    assert refused > len(whole) // 3
+
+
 def test_a_broken_state_file_is_told(tmp_path):
     path = tmp_path / "state.npz"
     with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver .*; remove it"):
