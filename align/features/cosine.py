@@ -44,7 +44,7 @@ def cosine_names(resources: Resources) -> tuple[str, ...]:
 
 def fill_cosine(block: Block, out: np.ndarray) -> None:
     """Write the group ``cosine``."""
-    _cosine_and_missing(
+    write_cosine(
         block.shapes,
         block.offsets,
         block.cosines,
@@ -81,7 +81,7 @@ def fill_concat(block: Block, out: np.ndarray) -> None:
 
 def _fill_pairwise(block: Block, out: np.ndarray, scale: np.float32) -> None:
     source, target = block.source, block.target
-    _pairwise(
+    write_pairwise(
         block.shapes,
         block.offsets,
         source.tokens,
@@ -150,9 +150,10 @@ def _add_eight(factors, vectors, sums, width):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _cosine_and_missing(  # type: ignore[no-untyped-def]
+def write_cosine(  # type: ignore[no-untyped-def]
     shapes, offsets, cosines, has_source, source_starts, has_target, target_starts, out
 ):
+    """Write the cosines and where a vector is missing."""
     zero, one = np.float32(0.0), np.float32(1.0)
     rows.copy(cosines, out[0])
     for i in range(len(shapes)):
@@ -169,7 +170,7 @@ def _cosine_and_missing(  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _pairwise(  # type: ignore[no-untyped-def]
+def write_pairwise(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     source,

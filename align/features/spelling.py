@@ -104,7 +104,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
     source, target = block.source_spellings, block.target_spellings
-    _spelling(
+    write_spelling(
         block.shapes,
         block.offsets,
         block.comparisons,
@@ -218,7 +218,7 @@ def common_letters(masks, length, other):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _spelling(  # type: ignore[no-untyped-def]
+def write_spelling(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     comparisons,
@@ -232,6 +232,7 @@ def _spelling(  # type: ignore[no-untyped-def]
     target_kinds,
     out,
 ):
+    """Write what :func:`fill` says."""
     zero, one = np.float32(0.0), np.float32(1.0)
     out[:, : len(comparisons)] = zero
     for i in range(len(shapes)):
