@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -81,12 +82,17 @@ def posteriors(block: Block) -> Posteriors:
         target.counts,
         found.null_forward,
         block.target_starts,
-        jump_weights(padded(int(block.shapes.max(initial=1)))),
+        _jumps(padded(int(block.shapes.max(initial=1)))),
         forward,
         reverse,
         joint,
     )
     return Posteriors(forward, reverse, joint)
+
+
+@lru_cache(maxsize=32)
+def _jumps(length: int) -> np.ndarray:
+    return jump_weights(length)
 
 
 def padded(length: int) -> int:
