@@ -69,7 +69,7 @@ def posteriors(block: Block) -> Posteriors:
     edges = len(found.forward)
     forward, reverse, joint = (np.empty(edges, dtype=np.float32) for _ in range(3))
     source, target = block.source, block.target
-    _chains(
+    write_chains(
         block.shapes,
         block.offsets,
         found.forward,
@@ -82,7 +82,7 @@ def posteriors(block: Block) -> Posteriors:
         target.counts,
         found.null_forward,
         block.target_starts,
-        _jumps(padded(int(block.shapes.max(initial=1)))),
+        jumps_of(block.shapes),
         forward,
         reverse,
         joint,
@@ -93,6 +93,11 @@ def posteriors(block: Block) -> Posteriors:
 @lru_cache(maxsize=32)
 def _jumps(length: int) -> np.ndarray:
     return jump_weights(length)
+
+
+def jumps_of(shapes: np.ndarray) -> np.ndarray:
+    """Return the weights of jumps in sentences of these shapes, (N, 2), for :func:`write_chains`."""
+    return _jumps(padded(int(shapes.max(initial=1))))
 
 
 def padded(length: int) -> int:
@@ -232,7 +237,7 @@ def _sum(values, width):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _chains(  # type: ignore[no-untyped-def]
+def write_chains(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     forward_table,
@@ -250,6 +255,7 @@ def _chains(  # type: ignore[no-untyped-def]
     reverse,
     joint,
 ):
+    """Write the posteriors of the chain both ways and their geometric mean."""
     backward_jumps = jumps[::-1].copy()
     memory, emissions = chain_memory(len(jumps) // 2)
     null = np.empty(len(jumps) // 2)

@@ -23,7 +23,7 @@ def cosines(block: Block) -> np.ndarray:
     result = np.zeros(int(block.offsets[-1]), dtype=np.float32)
     if block.resources.dimensions:
         source, target = block.source, block.target
-        _cosines(
+        write_cosines(
             block.shapes,
             block.offsets,
             source.tokens,
@@ -100,9 +100,10 @@ _LANES = 16
 
 
 @kernel(error_model="numpy")
-def _cosines(  # type: ignore[no-untyped-def]
+def write_cosines(  # type: ignore[no-untyped-def]
     shapes, offsets, source, source_starts, source_vectors, target, target_starts, target_vectors, result
 ):
+    """Write the cosine of each edge."""
     # The innermost loop runs over target words, not over dimensions: it vectorises without reordering
     # a sum, so that the result is the same on every machine.
     widest = 1

@@ -45,7 +45,7 @@ BIAS = "bias"
 # labelled by hand or thousands by statistics (as lam = 0.1 does with values up to 1).
 SCALE = np.float32(1 / 3)
 
-EDGES_AT_A_TIME = 20_000  # what is made of them, some 2 MB, is small beside a block
+EDGES_AT_A_TIME = 40_000  # what is kept of them, some 2 MB, is small beside a block
 _EDGES_A_BLOCK = 1_000_000  # they share what is looked up of their words
 
 

@@ -43,6 +43,9 @@ _CODES = {
     "posterior": _POSTERIOR, "markov": _MARKOV, "identity": _IDENTITY, "concat": _CONCAT,
 }  # fmt: skip
 
+# The groups that the chain is run for.
+_CHAINED = ("chain", "context")
+
 # Where the competition and the neighbours of a group begin, after its own features.
 _OWN_COSINE, _OWN_LEXICAL, _OWN_CHAIN, _COMPETING = 2, 12, 4, len(competition.SUFFIXES)
 _JOINT, _ANCHORS = 10, 4
@@ -71,14 +74,10 @@ class _Words(NamedTuple):
 class _Maps(NamedTuple):
     """What the kernel reads of edges."""
 
-    cosines: np.ndarray
     comparisons: np.ndarray
     dice: np.ndarray
     forward: np.ndarray
     reverse: np.ndarray
-    chain_forward: np.ndarray
-    chain_reverse: np.ndarray
-    chain: np.ndarray
     sampled_forward: np.ndarray
     sampled_reverse: np.ndarray
     sampled: np.ndarray
@@ -118,6 +117,9 @@ def add_groups(
         _words(part, part.source, 0, groups),
         _words(part, part.target, 1, groups),
         _maps(part, groups),
+        _asks(groups, "cosine", *_CHAINED),
+        _asks(groups, *_CHAINED),
+        chain.jumps_of(part.shapes),
         np.array([_CODES[group] for group in groups], dtype=np.int64),
         np.array(sizes, dtype=np.int64),
         scale,
@@ -130,12 +132,12 @@ def add_groups(
 
 def _words(part: Block, side: Side, turned: int, groups: Collection[str]) -> _Words:
     table: WordTable | None = None
-    if "spelling" in groups:
+    if _asks(groups, "spelling"):
         table = part.target_spellings if turned else part.source_spellings
     null = _NO_NUMBERS
-    if "lexical" in groups:
+    if _asks(groups, "lexical", *_CHAINED):
         null = part.association.null_forward if turned else part.association.null_reverse
-    wanted = not {"cosine", "product", "concat"}.isdisjoint(groups)
+    wanted = _asks(groups, "cosine", "product", "concat", *_CHAINED)
     return _Words(
         side.tokens,
         part.target_starts if turned else part.source_starts,
@@ -151,16 +153,17 @@ def _words(part: Block, side: Side, turned: int, groups: Collection[str]) -> _Wo
     )
 
 
+def _asks(groups: Collection[str], *names: str) -> bool:
+    return not set(names).isdisjoint(groups)
+
+
 def _maps(part: Block, groups: Collection[str]) -> _Maps:
     none = (_NO_NUMBERS,) * 3
-    found = part.association if "lexical" in groups else None
-    linked = part.chain if not {"chain", "context"}.isdisjoint(groups) else None
+    found = part.association if _asks(groups, "lexical", *_CHAINED) else None
     sampled = part.sampled if "posterior" in groups else None
     return _Maps(
-        part.cosines if "cosine" in groups else _NO_NUMBERS,
-        part.comparisons if "spelling" in groups else _NO_COMPARISONS,
+        part.comparisons if _asks(groups, "spelling", *_CHAINED) else _NO_COMPARISONS,
         *(none if found is None else (found.dice, found.forward, found.reverse)),
-        *(none if linked is None else (linked.forward, linked.reverse, linked.joint)),
         *(none if sampled is None else (sampled.forward, sampled.reverse, sampled.joint)),
         *(markov.posteriors(part) if "markov" in groups else none),
     )
@@ -168,7 +171,21 @@ def _maps(part: Block, groups: Collection[str]) -> _Maps:
 
 @kernel(error_model="numpy")
 def _add_groups(  # type: ignore[no-untyped-def]
-    shapes, offsets, source, target, maps, groups, sizes, scale, named, root, weights, scores
+    shapes,
+    offsets,
+    source,
+    target,
+    maps,
+    near,
+    chained,
+    jumps,
+    groups,
+    sizes,
+    scale,
+    named,
+    root,
+    weights,
+    scores,
 ):
     most, widest = 0, 0
     for i in range(len(shapes)):
@@ -177,6 +194,8 @@ def _add_groups(  # type: ignore[no-untyped-def]
         widest = max(widest, sizes[group])
     memory = np.empty(max(most, EDGES) * widest, dtype=np.float32)
     here = np.empty(len(offsets), dtype=np.int64)
+    cosines, names = np.empty(max(most, EDGES), dtype=np.float32), np.empty(max(most, EDGES), dtype=np.bool_)
+    posteriors = np.empty((3, max(most, EDGES)), dtype=np.float32)
     start = 0
     while start < len(shapes):
         first, stop = offsets[start], start + 1
@@ -185,12 +204,41 @@ def _add_groups(  # type: ignore[no-untyped-def]
         last = offsets[stop]
         for i in range(start, stop + 1):
             here[i] = offsets[i] - first
-        run, starts = shapes[start:stop], here[start : stop + 1]
+        run, starts, edges = shapes[start:stop], here[start : stop + 1], last - first
+        near_here, names_here = cosines[:edges], names[:edges]
+        chains = (posteriors[0][:edges], posteriors[1][:edges], posteriors[2][:edges])
+        if near:
+            cosine.write_cosines(
+                run, starts, source.tokens, source.starts[start:], source.vectors,
+                target.tokens, target.starts[start:], target.vectors, near_here,
+            )  # fmt: skip
+        if chained:
+            spelling.write_same_names(maps.comparisons[first:last], names_here)
+            chain.write_chains(
+                run, starts, maps.forward[first:last], maps.reverse[first:last], near_here, names_here,
+                source.counts, source.null, source.starts[start:],
+                target.counts, target.null, target.starts[start:], jumps, chains[0], chains[1], chains[2],
+            )  # fmt: skip
         sums, at = scores[first:last], 0
         for group in range(len(groups)):
             size = sizes[group]
-            out = memory[: (last - first) * size].reshape(size, last - first)
-            _fill(groups[group], run, starts, start, first, last, source, target, maps, named, root, out)
+            out = memory[: edges * size].reshape(size, edges)
+            _fill(
+                groups[group],
+                run,
+                starts,
+                start,
+                first,
+                last,
+                source,
+                target,
+                maps,
+                near_here,
+                chains,
+                named,
+                root,
+                out,
+            )
             add_rows(out, scale, weights[at : at + size], sums)
             at += size
         start = stop
@@ -198,12 +246,11 @@ def _add_groups(  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def _fill(  # type: ignore[no-untyped-def]
-    group, shapes, offsets, start, first, last, source, target, maps, named, root, out
+    group, shapes, offsets, start, first, last, source, target, maps, cosines, chains, named, root, out
 ):
     """Write a group's features of the edges ``first`` to ``last``, of the pairs from ``start`` on."""
     a, b = source.starts[start:], target.starts[start:]
     if group == _COSINE:
-        cosines = maps.cosines[first:last]
         cosine.write_cosine(shapes, offsets, cosines, source.has_vector, a, target.has_vector, b, out)
         competition.write_margins(cosines, shapes, offsets, out[_OWN_COSINE:])
     elif group == _POSITION:
@@ -227,19 +274,19 @@ def _fill(  # type: ignore[no-untyped-def]
         competition.write_margins(dice, shapes, offsets, out[_OWN_LEXICAL:])
         competition.write_margins(out[_JOINT], shapes, offsets, out[_OWN_LEXICAL + _COMPETING :])
     elif group == _CONTEXT:
-        joint = maps.chain[first:last]
+        joint = chains[2]
         context.neighbours(shapes, offsets, joint, out)
         context.write_window(shapes, offsets, joint, out)
         context.write_anchors(shapes, offsets, joint, out[_ANCHORS:])
     elif group in (_CHAIN, _POSTERIOR, _MARKOV):
-        if group == _CHAIN:
-            forward, reverse, joint = maps.chain_forward, maps.chain_reverse, maps.chain
-        elif group == _POSTERIOR:
-            forward, reverse, joint = maps.sampled_forward, maps.sampled_reverse, maps.sampled
-        else:
-            forward, reverse, joint = maps.markov_forward, maps.markov_reverse, maps.markov
-        joint = joint[first:last]
-        chain.write_posteriors(forward[first:last], reverse[first:last], joint, out)
+        forward, reverse, joint = chains
+        if group == _POSTERIOR:
+            forward, reverse = maps.sampled_forward[first:last], maps.sampled_reverse[first:last]
+            joint = maps.sampled[first:last]
+        elif group == _MARKOV:
+            forward, reverse = maps.markov_forward[first:last], maps.markov_reverse[first:last]
+            joint = maps.markov[first:last]
+        chain.write_posteriors(forward, reverse, joint, out)
         competition.write_margins(joint, shapes, offsets, out[_OWN_CHAIN:])
         if group == _POSTERIOR:
             context.neighbours(shapes, offsets, joint, out[_OWN_CHAIN + _COMPETING :])

@@ -120,6 +120,13 @@ def fill(block: Block, out: np.ndarray) -> None:
 
 
 @kernel(error_model="numpy")
+def write_same_names(comparisons, out):  # type: ignore[no-untyped-def]
+    """Write what :func:`same_names` returns."""
+    for edge in range(len(comparisons)):
+        out[edge] = (comparisons[edge] & np.uint16(_SAME_NAME)) != 0
+
+
+@kernel(error_model="numpy")
 def _bits(word):  # type: ignore[no-untyped-def]
     """Count the ones of a 64-bit word: sums of pairs, of fours, of bytes, then of all bytes."""
     word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
@@ -186,10 +193,10 @@ def _compare(  # type: ignore[no-untyped-def]
                 other = target_letters[target_folds[t] : target_folds[t + 1]][:LONGEST]
                 common, prefix = _letters(masks, len(letters), other)
                 value = (common if kind == WORD else 0) | (prefix << _SIX)
-                if prefix == len(letters) and prefix == len(other):
-                    if _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
-                        name = kind == NUMBER or (kind == WORD and len(text) >= NAME_LENGTH)
-                        value |= _SAME | (_SAME_NAME if name else 0)
+                same = prefix == len(letters) and prefix == len(other)
+                if same and _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
+                    name = kind == NUMBER or (kind == WORD and len(text) >= NAME_LENGTH)
+                    value |= _SAME | (_SAME_NAME if name else 0)
             found[t] = value
         for place in range(len(letters)):
             masks[letters[place]] = np.uint64(0)
