@@ -215,13 +215,16 @@ def chain_memory(longest):  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def _spread(mass, jumps, centre, width, reach):  # type: ignore[no-untyped-def]
-    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, four s at a time."""
+    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, eight s at a time."""
     reach[:width] = 0.0
-    for s in range(0, width, 4):
+    for s in range(0, width, 8):
         a, b, c, d = mass[s], mass[s + 1], mass[s + 2], mass[s + 3]
-        weights = jumps[centre - s - 3 : centre - s + width]
+        e, f, g, h = mass[s + 4], mass[s + 5], mass[s + 6], mass[s + 7]
+        weights = jumps[centre - s - 7 : centre - s + width]
         for o in range(width):
-            reach[o] += (d * weights[o] + c * weights[o + 1]) + (b * weights[o + 2] + a * weights[o + 3])
+            first = (d * weights[o + 4] + c * weights[o + 5]) + (b * weights[o + 6] + a * weights[o + 7])
+            second = (h * weights[o] + g * weights[o + 1]) + (f * weights[o + 2] + e * weights[o + 3])
+            reach[o] = (reach[o] + first) + second
 
 
 @kernel(error_model="numpy")

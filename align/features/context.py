@@ -111,26 +111,24 @@ def write_anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
     longest = 1
     for i in range(len(shapes)):
         longest = max(longest, shapes[i, 0], shapes[i, 1])
-    anchors = np.empty(longest, dtype=np.int32)
-    best_row = np.empty(longest, dtype=np.int32)
+    anchors = np.empty(longest, dtype=np.int64)
+    best_row = np.empty(longest, dtype=np.int64)
     best_score = np.empty(longest, dtype=np.float32)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         best_score[:m] = np.float32(-1.0)
         for j in range(n):
-            row, here = joint[offsets[i] + j * m : offsets[i] + (j + 1) * m], np.int32(j)
+            row = joint[offsets[i] + j * m : offsets[i] + (j + 1) * m]
+            best, score = -1, np.float32(-1.0)
             for k in range(m):
-                best_row[k] = here if row[k] > best_score[k] else best_row[k]
-            for k in range(m):
-                best_score[k] = max(best_score[k], row[k])
-        anchors[:n] = -1
-        for k in range(m):
-            score = best_score[k]
-            if score > ANCHOR_THRESHOLD:
-                j = best_row[k]
-                row = joint[offsets[i] + j * m : offsets[i] + (j + 1) * m]
-                if _is_first_best(row, k, score):
-                    anchors[j] = k
+                if row[k] > score:
+                    best, score = k, row[k]
+                if row[k] > best_score[k]:
+                    best_score[k], best_row[k] = row[k], j
+            anchors[j] = best if score > ANCHOR_THRESHOLD else -1
+        for j in range(n):
+            if anchors[j] >= 0 and best_row[anchors[j]] != j:
+                anchors[j] = -1
         row, column = -1, -1
         for j in range(n):
             start = offsets[i] + j * m
@@ -143,17 +141,6 @@ def write_anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
             _leave(column - row + j, out[3:6], start, m)
             if anchors[j] >= 0:
                 row, column = j, anchors[j]
-
-
-@kernel(error_model="numpy")
-def _is_first_best(row, place, score):  # type: ignore[no-untyped-def]
-    """Return whether nothing in a row is above the score at a place, nor as high before it."""
-    better = 0
-    for k in range(len(row)):
-        better += 1 if row[k] > score else 0
-    for k in range(place):
-        better += 1 if row[k] == score else 0
-    return better == 0
 
 
 @kernel(error_model="numpy")
