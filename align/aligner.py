@@ -18,7 +18,7 @@ import numpy as np
 from align.blocklinks import BlockLinks, linked_share
 from align.calibration import confidence, rare_words
 from align.corpus import Corpus
-from align.decoding import Decoded, decode, score
+from align.decoding import Decoded, decode, places, score
 from align.features import compute_parts, score_parts
 from align.model import Model
 from align.pairs import PairBlock, SideText, Tokenizer, split_long
@@ -259,7 +259,8 @@ def _words(corpus: Corpus, start: int, edges: Scores, linked: np.ndarray) -> np.
 
     They are counted over the whole corpus; int64, shape (3, L).
     """
-    pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
-    j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
-    pairs = pairs + start
-    return np.stack([pairs, corpus.source.offsets[pairs] + j, corpus.target.offsets[pairs] + k])
+    found = places(edges, linked)
+    found[0] += start
+    found[1] += corpus.source.offsets[start]
+    found[2] += corpus.target.offsets[start]
+    return found

@@ -74,46 +74,86 @@ def decode(scored: Scores, *, most: int = 1, bias: float = 0.0) -> Decoded:
     if scored.costs is None:
         raise ValueError("decoding: several links a word, but no features of words")
     links = fertility.solve(raised, shapes, offsets, *scored.costs, most=most)
-    linked, charges = np.flatnonzero(links), np.zeros(len(scores))
-    _charge(scores, links, shapes, *scored.costs, charges)
-    return Decoded(scores - charges, linked, charges[linked])
+    linked = np.flatnonzero(links)
+    charges = np.zeros(len(linked))
+    _charge(scores, linked, shapes, *scored.costs, charges)
+    left = scores.copy()
+    left[linked] -= charges
+    return Decoded(left, linked, charges)
+
+
+def places(scored: Scores, linked: np.ndarray) -> np.ndarray:
+    """Return the pair of each linked edge, its source and its target word.
+
+    Parameters
+    ----------
+    scored : Scores
+        Scores of the edges of N pairs.
+    linked : ndarray of int64, shape (L,)
+        Edges, ascending.
+
+    Returns
+    -------
+    ndarray of int64, shape (3, L)
+        Pairs from 0; words counted over all pairs.
+    """
+    found = np.empty((3, len(linked)), dtype=np.int64)
+    _place(linked, scored.shapes, found)
+    return found
 
 
 @kernel
-def _charge(
-    scores: np.ndarray,
-    links: np.ndarray,
-    shapes: np.ndarray,
-    source_costs: np.ndarray,
-    target_costs: np.ndarray,
-    charges: np.ndarray,
-) -> None:
-    """Add to ``charges`` what links cost: all but the strongest of each word, the first of equals."""
-    first, source, target = 0, 0, 0
+def _place(linked: np.ndarray, shapes: np.ndarray, found: np.ndarray) -> None:
+    at, first, source, target = 0, 0, 0, 0
     for i in range(len(shapes)):
         n, m = int(shapes[i, 0]), int(shapes[i, 1])
-        for j in range(n):
-            _charge_word(scores, links, first + j * m, 1, m, source_costs[source + j], charges)
-        for k in range(m):
-            _charge_word(scores, links, first + k, m, n, target_costs[target + k], charges)
+        while at < len(linked) and linked[at] < first + n * m:
+            j = (linked[at] - first) // m
+            found[0, at], found[1, at] = i, source + j
+            found[2, at] = target + linked[at] - first - j * m
+            at += 1
         first += n * m
         source += n
         target += m
 
 
 @kernel
-def _charge_word(
-    scores: np.ndarray, links: np.ndarray, start: int, step: int, count: int, cost: float, charges: np.ndarray
+def _charge(
+    scores: np.ndarray,
+    linked: np.ndarray,
+    shapes: np.ndarray,
+    source_costs: np.ndarray,
+    target_costs: np.ndarray,
+    charges: np.ndarray,
 ) -> None:
-    best, edges = -1, 0
-    for turn in range(count):
-        edge = start + turn * step
-        if links[edge]:
-            edges += 1
-            if best < 0 or scores[edge] > scores[best]:
-                best = edge
-    if edges > 1:
-        for turn in range(count):
-            edge = start + turn * step
-            if links[edge] and edge != best:
-                charges[edge] += cost
+    """Add to ``charges`` what links cost: all but the strongest of each word, the first of equals."""
+    words = 1
+    for i in range(len(shapes)):
+        words = max(words, shapes[i, 0], shapes[i, 1])
+    best, links = np.empty((2, words), dtype=np.int64), np.empty((2, words), dtype=np.int64)
+    at, first, source, target = 0, 0, 0, 0
+    for i in range(len(shapes)):
+        n, m = int(shapes[i, 0]), int(shapes[i, 1])
+        links[0, :n] = 0
+        links[1, :m] = 0
+        stop = at
+        while stop < len(linked) and linked[stop] < first + n * m:
+            j = (linked[stop] - first) // m
+            k = linked[stop] - first - j * m
+            for side in range(2):
+                word = j if side == 0 else k
+                if links[side, word] == 0 or scores[linked[stop]] > scores[linked[best[side, word]]]:
+                    best[side, word] = stop
+                links[side, word] += 1
+            stop += 1
+        for link in range(at, stop):
+            j = (linked[link] - first) // m
+            k = linked[link] - first - j * m
+            if links[0, j] > 1 and best[0, j] != link:
+                charges[link] += source_costs[source + j]
+            if links[1, k] > 1 and best[1, k] != link:
+                charges[link] += target_costs[target + k]
+        at = stop
+        first += n * m
+        source += n
+        target += m

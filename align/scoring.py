@@ -57,7 +57,18 @@ def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
     return scores
 
 
-def add_scores(features: np.ndarray, scale: np.float32, weights: np.ndarray, scores: np.ndarray) -> None:
+@kernel
+def _score(features, weights, scores):  # type: ignore[no-untyped-def]
+    for edge in range(len(features)):
+        row = features[edge]
+        total = 0.0
+        for c in range(len(weights)):
+            total += weights[c] * row[c]
+        scores[edge] = total
+
+
+@kernel
+def add_rows(features, scale, weights, scores):  # type: ignore[no-untyped-def]
     """Add the share of some features, which lie one after the other, to the scores of edges.
 
     Parameters
@@ -71,21 +82,6 @@ def add_scores(features: np.ndarray, scale: np.float32, weights: np.ndarray, sco
     scores : ndarray of float64, shape (E,)
         Added to, feature after feature.
     """
-    _add(features, scale, np.ascontiguousarray(weights, dtype=np.float64), scores)
-
-
-@kernel
-def _score(features, weights, scores):  # type: ignore[no-untyped-def]
-    for edge in range(len(features)):
-        row = features[edge]
-        total = 0.0
-        for c in range(len(weights)):
-            total += weights[c] * row[c]
-        scores[edge] = total
-
-
-@kernel
-def _add(features, scale, weights, scores):  # type: ignore[no-untyped-def]
     d = len(weights)
     whole = d - d % 4
     for c in range(0, whole, 4):

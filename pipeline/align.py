@@ -18,7 +18,7 @@ import os
 import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import cache, lru_cache
+from functools import lru_cache
 from itertools import pairwise, repeat
 from pathlib import Path
 from threading import Lock
@@ -31,6 +31,7 @@ from align.blocklinks import BlockLinks
 from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.links import Link, format_pharaoh
+from align.links.plain import pharaoh_lines
 from align.posteriors import Posteriors
 from pipeline import budget
 from pipeline.align_table import rows_of, write_table
@@ -50,9 +51,6 @@ _ROWS = "links.rows"
 
 # Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
 _EDGES_A_BLOCK = 600_000
-
-# Links between tokens before this one have their texts in a table.
-_SHORT = 128
 
 # Threads that begin together load one model.
 _LOADING = Lock()
@@ -86,7 +84,7 @@ class Task:
 class Aligned:
     """The result of a task: lines of two files, and rows of the table (:data:`pipeline.align_table.ROW`)."""
 
-    links: str
+    links: bytes
     scores: str
     table: np.ndarray
     pairs: int
@@ -180,7 +178,7 @@ def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _D
     rest = tasks[done.blocks :]
     found = context.map(align_lines, rest, threads=_threads(context, rest))
     for task, each in zip(rest, found, strict=True):
-        journal.write(LINKS, each.links.encode("ascii"))
+        journal.write(LINKS, each.links)
         journal.write(SCORES, each.scores.encode("ascii"))
         journal.write(_ROWS, each.table.tobytes())
         done.add(task, each)
@@ -207,7 +205,7 @@ def align_lines(task: Task) -> Aligned:
     used[own] = True
     scores = found.sentence_scores()
     return Aligned(
-        "".join(f"{line}\n" for line in link_lines(found, confidences=task.confidences)),
+        link_lines(found, confidences=task.confidences),
         "".join(
             f"{score:.4f}\n" if there else "\n"
             for score, there in zip(scores.tolist(), used.tolist(), strict=True)
@@ -219,31 +217,14 @@ def align_lines(task: Task) -> Aligned:
     )
 
 
-def link_lines(found: BlockLinks, *, confidences: bool) -> Iterator[str]:
-    """Yield the links of each pair in the Pharaoh format."""
-    ends = found.offsets.tolist()
+def link_lines(found: BlockLinks, *, confidences: bool) -> bytes:
+    """Return the links of each pair in the Pharaoh format, a line a pair, in ASCII."""
     if not confidences:
-        texts = _texts(found.source, found.target)
-        for start, stop in pairwise(ends):
-            yield " ".join(texts[start:stop])
-        return
+        return pharaoh_lines(found.offsets, found.source, found.target)
     source, target = found.source.tolist(), found.target.tolist()
     links = [Link(*each) for each in zip(source, target, repeat(True), found.confidence.tolist())]
-    for start, stop in pairwise(ends):
-        yield format_pharaoh(links[start:stop], digits=4)
-
-
-def _texts(source: np.ndarray, target: np.ndarray) -> list[str]:
-    """Return the text of each link; those of the first tokens are written once and looked up."""
-    if max(source.max(initial=0), target.max(initial=0)) >= _SHORT:
-        return [f"{j}-{k}" for j, k in zip(source.tolist(), target.tolist(), strict=True)]
-    known = _short_texts()
-    return [known[place] for place in (source * _SHORT + target).tolist()]
-
-
-@cache
-def _short_texts() -> list[str]:
-    return [f"{j}-{k}" for j in range(_SHORT) for k in range(_SHORT)]
+    lines = (format_pharaoh(links[start:stop], digits=4) for start, stop in pairwise(found.offsets.tolist()))
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
 def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:

@@ -148,7 +148,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     mean of the two posteriors and ``joint_log`` the scaled logarithm of their product.
     """
     found = block.association
-    _lexical(
+    write_lexical(
         block.shapes,
         block.offsets,
         found.dice,
@@ -266,7 +266,7 @@ def _search(columns, low, high, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _lexical(  # type: ignore[no-untyped-def]
+def write_lexical(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     dice,
@@ -278,6 +278,7 @@ def _lexical(  # type: ignore[no-untyped-def]
     source_starts,
     out,
 ):
+    """Write the group ``lexical`` without its competition."""
     # Per pair only what needs its rows and columns; then one result a loop over all edges.
     zero = np.float32(0.0)
     edges = len(dice)

@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -68,7 +69,7 @@ def posteriors(block: Block) -> Posteriors:
     edges = len(found.forward)
     forward, reverse, joint = (np.empty(edges, dtype=np.float32) for _ in range(3))
     source, target = block.source, block.target
-    _chains(
+    write_chains(
         block.shapes,
         block.offsets,
         found.forward,
@@ -81,12 +82,22 @@ def posteriors(block: Block) -> Posteriors:
         target.counts,
         found.null_forward,
         block.target_starts,
-        jump_weights(padded(int(block.shapes.max(initial=1)))),
+        jumps_of(block.shapes),
         forward,
         reverse,
         joint,
     )
     return Posteriors(forward, reverse, joint)
+
+
+@lru_cache(maxsize=32)
+def _jumps(length: int) -> np.ndarray:
+    return jump_weights(length)
+
+
+def jumps_of(shapes: np.ndarray) -> np.ndarray:
+    """Return the weights of jumps in sentences of these shapes, (N, 2), for :func:`write_chains`."""
+    return _jumps(padded(int(shapes.max(initial=1))))
 
 
 def padded(length: int) -> int:
@@ -204,13 +215,16 @@ def chain_memory(longest):  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def _spread(mass, jumps, centre, width, reach):  # type: ignore[no-untyped-def]
-    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, four s at a time."""
+    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, eight s at a time."""
     reach[:width] = 0.0
-    for s in range(0, width, 4):
+    for s in range(0, width, 8):
         a, b, c, d = mass[s], mass[s + 1], mass[s + 2], mass[s + 3]
-        weights = jumps[centre - s - 3 : centre - s + width]
+        e, f, g, h = mass[s + 4], mass[s + 5], mass[s + 6], mass[s + 7]
+        weights = jumps[centre - s - 7 : centre - s + width]
         for o in range(width):
-            reach[o] += (d * weights[o] + c * weights[o + 1]) + (b * weights[o + 2] + a * weights[o + 3])
+            first = (d * weights[o + 4] + c * weights[o + 5]) + (b * weights[o + 6] + a * weights[o + 7])
+            second = (h * weights[o] + g * weights[o + 1]) + (f * weights[o + 2] + e * weights[o + 3])
+            reach[o] = (reach[o] + first) + second
 
 
 @kernel(error_model="numpy")
@@ -226,7 +240,7 @@ def _sum(values, width):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _chains(  # type: ignore[no-untyped-def]
+def write_chains(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     forward_table,
@@ -244,6 +258,7 @@ def _chains(  # type: ignore[no-untyped-def]
     reverse,
     joint,
 ):
+    """Write the posteriors of the chain both ways and their geometric mean."""
     backward_jumps = jumps[::-1].copy()
     memory, emissions = chain_memory(len(jumps) // 2)
     null = np.empty(len(jumps) // 2)

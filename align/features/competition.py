@@ -38,11 +38,12 @@ def compete(scores: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, out: np
     out : ndarray of float32, shape (5 or more, E)
         Written to, one row a feature.
     """
-    _compete(scores, shapes, offsets, out)
+    write_margins(scores, shapes, offsets, out)
 
 
 @kernel(error_model="numpy")
-def _compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
+def write_margins(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
+    """Write what :func:`compete` says."""
     # Loops over one row of a pair with one result each: the compiler makes vector instructions of them.
     widest = 1
     for i in range(len(shapes)):

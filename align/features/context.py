@@ -51,8 +51,8 @@ def fill(block: Block, out: np.ndarray) -> None:
     the sentence's end is (n, m).
     """
     neighbours(block.shapes, block.offsets, block.chain.joint, out)
-    _window(block.shapes, block.offsets, block.chain.joint, out)
-    _anchors(block.shapes, block.offsets, block.chain.joint, out[4:])
+    write_window(block.shapes, block.offsets, block.chain.joint, out)
+    write_anchors(block.shapes, block.offsets, block.chain.joint, out[4:])
 
 
 @kernel(error_model="numpy")
@@ -79,7 +79,7 @@ def neighbours(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _window(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
+def write_window(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
     """Write the mean over the window to row 3, the nearest neighbours standing in rows 0 and 1."""
     before, after, window = out[0], out[1], out[3]
     width = np.float32(2 * WINDOW)
@@ -106,7 +106,7 @@ def _window(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
+def write_anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
     """Write how far each edge leaves the diagonals of the anchors to its left and to its right."""
     longest = 1
     for i in range(len(shapes)):

@@ -23,7 +23,7 @@ def cosines(block: Block) -> np.ndarray:
     result = np.zeros(int(block.offsets[-1]), dtype=np.float32)
     if block.resources.dimensions:
         source, target = block.source, block.target
-        _cosines(
+        write_cosines(
             block.shapes,
             block.offsets,
             source.tokens,
@@ -44,7 +44,7 @@ def cosine_names(resources: Resources) -> tuple[str, ...]:
 
 def fill_cosine(block: Block, out: np.ndarray) -> None:
     """Write the group ``cosine``."""
-    _cosine_and_missing(
+    write_cosine(
         block.shapes,
         block.offsets,
         block.cosines,
@@ -81,7 +81,7 @@ def fill_concat(block: Block, out: np.ndarray) -> None:
 
 def _fill_pairwise(block: Block, out: np.ndarray, scale: np.float32) -> None:
     source, target = block.source, block.target
-    _pairwise(
+    write_pairwise(
         block.shapes,
         block.offsets,
         source.tokens,
@@ -100,9 +100,10 @@ _LANES = 16
 
 
 @kernel(error_model="numpy")
-def _cosines(  # type: ignore[no-untyped-def]
+def write_cosines(  # type: ignore[no-untyped-def]
     shapes, offsets, source, source_starts, source_vectors, target, target_starts, target_vectors, result
 ):
+    """Write the cosine of each edge."""
     # The innermost loop runs over target words, not over dimensions: it vectorises without reordering
     # a sum, so that the result is the same on every machine.
     widest = 1
@@ -150,9 +151,10 @@ def _add_eight(factors, vectors, sums, width):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _cosine_and_missing(  # type: ignore[no-untyped-def]
+def write_cosine(  # type: ignore[no-untyped-def]
     shapes, offsets, cosines, has_source, source_starts, has_target, target_starts, out
 ):
+    """Write the cosines and where a vector is missing."""
     zero, one = np.float32(0.0), np.float32(1.0)
     rows.copy(cosines, out[0])
     for i in range(len(shapes)):
@@ -169,7 +171,7 @@ def _cosine_and_missing(  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _pairwise(  # type: ignore[no-untyped-def]
+def write_pairwise(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     source,

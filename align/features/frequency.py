@@ -42,7 +42,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     whether each was seen at most twice.
     """
     source, target = block.source, block.target
-    _frequency(
+    write_frequency(
         block.shapes,
         block.offsets,
         source.log_frequencies,
@@ -58,7 +58,7 @@ def fill(block: Block, out: np.ndarray) -> None:
 
 
 @kernel(error_model="numpy")
-def _frequency(  # type: ignore[no-untyped-def]
+def write_frequency(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     source_logs,
@@ -71,6 +71,7 @@ def _frequency(  # type: ignore[no-untyped-def]
     target_starts,
     out,
 ):
+    """Write what :func:`fill` says."""
     zero, one = np.float32(0.0), np.float32(1.0)
     tenth, lowest = np.float32(0.1), np.float32(16.0)
     frequent = np.float32(np.log(FREQUENT))

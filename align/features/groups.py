@@ -26,13 +26,14 @@ from align.features import (
     markov,
     position,
     posterior,
+    scored,
     spelling,
 )
 from align.features.block import Block
 from align.features.edges import Edges, Extra, edge_offsets
 from align.features.extra import compute_extra, join_extras
 from align.features.resources import Resources
-from align.scoring import Scores, add_scores
+from align.scoring import Scores
 
 if TYPE_CHECKING:
     from align.posteriors import Posteriors
@@ -44,7 +45,7 @@ BIAS = "bias"
 # labelled by hand or thousands by statistics (as lam = 0.1 does with values up to 1).
 SCALE = np.float32(1 / 3)
 
-EDGES_AT_A_TIME = 10_000  # the columns of one group, below 1 MB, stay in the processor's cache
+EDGES_AT_A_TIME = 40_000  # what is kept of them, some 2 MB, is small beside a block
 _EDGES_A_BLOCK = 1_000_000  # they share what is looked up of their words
 
 
@@ -241,18 +242,11 @@ def score_parts(
     :func:`compute`, and the scores are, bit by bit, what :func:`align.decoding.score` gives for its features.
     """
     sizes = [len(GROUPS[group].names(resources)) for group in groups]
-    ends = np.cumsum([1, *sizes])
-    memory = np.empty(0, dtype=np.float32)
+    own = 1 + sum(sizes)
     for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
-        edges = int(part.offsets[-1])
-        if edges * max(sizes, default=0) > len(memory):
-            memory = np.empty(max(edges, EDGES_AT_A_TIME) * max(sizes, default=0), dtype=np.float32)
-        scores = np.full(edges, weights[0] * np.float64(SCALE))
-        for group, size, end in zip(groups, sizes, ends[1:], strict=True):
-            out = memory[: edges * size].reshape(size, edges)
-            GROUPS[group].fill(part, out)
-            add_scores(out, SCALE, weights[end - size : end], scores)
-        costs = [extra.costs(weights[ends[-1] :]) for extra in _extras(part, extra_groups)]
+        scores = np.full(int(part.offsets[-1]), weights[0] * np.float64(SCALE))
+        scored.add_groups(part, groups, sizes, SCALE, weights[1:own], scores)
+        costs = [extra.costs(weights[own:]) for extra in _extras(part, extra_groups)]
         yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
 
 

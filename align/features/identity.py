@@ -30,7 +30,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     out[:] = 0.0
     source, target = block.source, block.target
     own = min(IDENTITIES, source.size)
-    _identity(
+    write_identity(
         block.shapes,
         block.offsets,
         source.words[source.tokens],
@@ -43,9 +43,10 @@ def fill(block: Block, out: np.ndarray) -> None:
 
 
 @kernel
-def _identity(  # type: ignore[no-untyped-def]
+def write_identity(  # type: ignore[no-untyped-def]
     shapes, offsets, source, source_starts, target, target_starts, own, out
 ):
+    """Write ones; ``own`` words of the source have features, the target's follow."""
     others = len(out) - own
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]

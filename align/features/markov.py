@@ -29,11 +29,16 @@ def fill(block: Block, out: np.ndarray) -> None:
     The posteriors both ways, their geometric mean and max(ln p, -10) / 10 + 1 of their product p, the
     competition of the mean.
     """
+    forward, reverse, joint = posteriors(block)
+    chain.write_posteriors(forward, reverse, joint, out)
+    competition.compete(joint, block.shapes, block.offsets, out[len(_NAMES) :])
+
+
+def posteriors(block: Block) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the posteriors of each edge both ways and their geometric mean, float32, shape (E,)."""
     forward, reverse = (np.zeros(int(block.offsets[-1]), dtype=np.float32) for _ in range(2))
     links = block.resources.markov
     if links is not None:
         wanted = np.ones(len(block.shapes), dtype=bool)
         posterior.run_tables(block, links, block.markov_links, wanted, forward, reverse, null_odds=_ODDS)
-    joint = np.sqrt(forward * reverse)
-    chain.write_posteriors(forward, reverse, joint, out)
-    competition.compete(joint, block.shapes, block.offsets, out[len(_NAMES) :])
+    return forward, reverse, np.sqrt(forward * reverse)

@@ -40,11 +40,12 @@ def fill(block: Block, out: np.ndarray) -> None:
     ``distance`` = abs((j + 1/2) / n - (k + 1/2) / m), its square and its root; ``words_apart`` = distance
     in target words, at most 10, divided by 10; ``on_diagonal`` where it is at most half a word.
     """
-    _position(block.shapes, block.offsets, out)
+    write_position(block.shapes, block.offsets, out)
 
 
 @kernel(error_model="numpy")
-def _position(shapes, offsets, out):  # type: ignore[no-untyped-def]
+def write_position(shapes, offsets, out):  # type: ignore[no-untyped-def]
+    """Write what :func:`fill` says."""
     zero, one = np.float32(0.0), np.float32(1.0)
     widest = 1
     for i in range(len(shapes)):

@@ -52,7 +52,6 @@ def names(resources: Resources) -> tuple[str, ...]:
 # A comparison of two words is one number: 6 bits of common letters, 6 of common prefix, two flags.
 _SIX, _SIX_BITS = 6, 63
 _SAME, _SAME_NAME = 1 << 12, 1 << 13
-_STAMP = 16  # bits of the number that a word's number is put above
 
 
 def compare(block: Block) -> np.ndarray:
@@ -104,7 +103,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
     source, target = block.source_spellings, block.target_spellings
-    _spelling(
+    write_spelling(
         block.shapes,
         block.offsets,
         block.comparisons,
@@ -118,6 +117,13 @@ def fill(block: Block, out: np.ndarray) -> None:
         target.kinds,
         out,
     )
+
+
+@kernel(error_model="numpy")
+def write_same_names(comparisons, out):  # type: ignore[no-untyped-def]
+    """Write what :func:`same_names` returns."""
+    for edge in range(len(comparisons)):
+        out[edge] = (comparisons[edge] & np.uint16(_SAME_NAME)) != 0
 
 
 @kernel(error_model="numpy")
@@ -157,40 +163,51 @@ def _compare(  # type: ignore[no-untyped-def]
     pair_of = np.empty(len(source), dtype=np.int32)
     for i in range(len(shapes)):
         pair_of[source_starts[i] : source_starts[i + 1]] = i
-    known = np.full(len(target_kinds), -1, dtype=np.int64)  # the last comparison of each target word
+    # The source word that each target word was met with last, and what came of it.
+    met = np.full(len(target_kinds), -1, dtype=np.int32)
+    found = np.zeros(len(target_kinds), dtype=np.uint16)
+    fresh = np.empty(len(target_kinds) + 1, dtype=np.int32)
     at = 0
     while at < len(order):
-        s = np.int64(source[order[at]])
+        s = source[order[at]]
+        # Without a branch: whether two words have met before is hard to foretell.
+        stop, count = at, 0
+        while stop < len(order) and source[order[stop]] == s:
+            i = pair_of[order[stop]]
+            words = target[target_starts[i] : target_starts[i + 1]]
+            for k in range(len(words)):
+                t = words[k]
+                fresh[count] = t
+                count += 1 if met[t] != s else 0
+                met[t] = s
+            stop += 1
         text = source_codes[source_offsets[s] : source_offsets[s + 1]]
         letters = source_letters[source_folds[s] : source_folds[s + 1]][:LONGEST]
         kind = source_kinds[s]
-        name = kind == NUMBER or (kind == WORD and len(text) >= NAME_LENGTH)
-        if kind == WORD:
-            for place in range(len(letters)):
-                masks[letters[place]] |= bit << np.uint64(place)
-        while at < len(order) and source[order[at]] == s:
-            token = order[at]
-            i = pair_of[token]
-            m = shapes[i, 1]
-            start = offsets[i] + (token - source_starts[i]) * m
-            for k in range(m):
-                t = target[target_starts[i] + k]
-                if known[t] >> _STAMP != s:
-                    found = 0
-                    if target_kinds[t] == kind:
-                        other = target_letters[target_folds[t] : target_folds[t + 1]][:LONGEST]
-                        shortest, prefix = min(len(letters), len(other)), 0
-                        while prefix < shortest and letters[prefix] == other[prefix]:
-                            prefix += 1
-                        common = common_letters(masks, len(letters), other) if kind == WORD else 0
-                        found = common | (prefix << _SIX)
-                        if _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
-                            found |= _SAME | (_SAME_NAME if name else 0)
-                    known[t] = (s << _STAMP) | found
-                result[start + k] = np.uint16(known[t])
-            at += 1
+        for place in range(len(letters)):
+            masks[letters[place]] |= bit << np.uint64(place)
+        for new in range(count):
+            t = fresh[new]
+            value = 0
+            if target_kinds[t] == kind:
+                other = target_letters[target_folds[t] : target_folds[t + 1]][:LONGEST]
+                common, prefix = _letters(masks, len(letters), other)
+                value = (common if kind == WORD else 0) | (prefix << _SIX)
+                same = prefix == len(letters) and prefix == len(other)
+                if same and _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
+                    name = kind == NUMBER or (kind == WORD and len(text) >= NAME_LENGTH)
+                    value |= _SAME | (_SAME_NAME if name else 0)
+            found[t] = value
         for place in range(len(letters)):
             masks[letters[place]] = np.uint64(0)
+        for turn in range(at, stop):
+            token = order[turn]
+            i = pair_of[token]
+            words = target[target_starts[i] : target_starts[i + 1]]
+            row = result[offsets[i] + (token - source_starts[i]) * len(words) :]
+            for k in range(len(words)):
+                row[k] = found[words[k]]
+        at = stop
 
 
 @kernel(error_model="numpy")
@@ -218,7 +235,22 @@ def common_letters(masks, length, other):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _spelling(  # type: ignore[no-untyped-def]
+def _letters(masks, length, other):  # type: ignore[no-untyped-def]
+    """Return :func:`common_letters` and the number of letters that both words begin with."""
+    free, alike = ~np.uint64(0), np.uint64(0)
+    bit = np.uint64(1)
+    here = bit
+    for place in range(len(other)):
+        mask = masks[other[place]]
+        alike |= mask & here
+        here <<= bit
+        taken = free & mask
+        free = (free + taken) | (free - taken)
+    return _bits(~free & ((bit << np.uint64(length)) - bit)), _bits(alike ^ (alike + bit)) - 1
+
+
+@kernel(error_model="numpy")
+def write_spelling(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
     comparisons,
@@ -232,37 +264,88 @@ def _spelling(  # type: ignore[no-untyped-def]
     target_kinds,
     out,
 ):
-    zero, one = np.float32(0.0), np.float32(1.0)
-    out[:, : len(comparisons)] = zero
+    """Write what :func:`fill` says."""
+    # Loops over one row of a pair, or over all edges, with one result each: they become vector instructions.
+    widest = 1
+    for i in range(len(shapes)):
+        widest = max(widest, shapes[i, 1])
+    kinds, lengths = np.empty(widest, dtype=np.uint8), np.empty(widest, dtype=np.float32)
+    longest = np.empty(len(comparisons), dtype=np.float32)
+    longest_letters = np.float32(LONGEST)
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        for k in range(m):
+            t = target[target_starts[i] + k]
+            kinds[k] = target_kinds[t]
+            lengths[k] = min(np.float32(target_folds[t + 1] - target_folds[t]), longest_letters)
+        for j in range(n):
+            s = source[source_starts[i] + j]
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            length = min(np.float32(source_folds[s + 1] - source_folds[s]), longest_letters)
+            _write_row(source_kinds[s], length, kinds, lengths, comparisons[start:stop], start, out, longest)
+    _write_words(comparisons, longest, out)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
-            s = source[source_starts[i] + j]
-            kind, long_a = source_kinds[s], min(source_folds[s + 1] - source_folds[s], LONGEST)
-            for k in range(m):
-                t = target[target_starts[i] + k]
-                other = target_kinds[t]
-                edge = offsets[i] + j * m + k
-                if kind != other:
-                    mixed = kind == PUNCTUATION or other == PUNCTUATION
-                    out[3 if mixed else 6, edge] = one
-                    continue
-                found = np.int64(comparisons[edge])
-                same = (found & _SAME) != 0
-                if kind == PUNCTUATION:
-                    out[1 if same else 2, edge] = one
-                    continue
-                long_b = min(target_folds[t + 1] - target_folds[t], LONGEST)
-                shortest, length = min(long_a, long_b), max(long_a, long_b)
-                common, prefix = found & _SIX_BITS, (found >> _SIX) & _SIX_BITS
-                if kind == NUMBER:
-                    out[4 if prefix == length else 5, edge] = one
-                    continue
-                scale = np.float32(length)
-                ratio, ahead = np.float32(common) / scale, np.float32(prefix) / scale
-                out[0, edge] = one if same else zero
-                out[7, edge] = ahead
-                out[8, edge] = ahead * np.float32(min(length, LONG_PREFIX)) / LONG_PREFIX
-                out[9, edge] = ratio
-                out[10, edge] = one if shortest >= COGNATE_LENGTH and ratio > COGNATE_RATIO else zero
-                out[11, edge] = np.float32(length - shortest) / scale
+            if source_kinds[source[source_starts[i] + j]] != WORD:
+                for column in (0, 7, 8, 9, 10):
+                    out[column, offsets[i] + j * m : offsets[i] + (j + 1) * m] = np.float32(0.0)
+
+
+@kernel(error_model="numpy")
+def _write_row(  # type: ignore[no-untyped-def]
+    kind, length, kinds, lengths, comparisons, start, out, longest
+):
+    """Write what the kinds of the words and their lengths say of one source word, and the longer length."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    m = len(comparisons)
+    stop = start + m
+    longer = longest[start:stop]
+    for k in range(m):
+        longer[k] = max(length, lengths[k])
+    for column in (1, 2, 4, 5):
+        out[column, start:stop] = zero
+    column = out[3, start:stop]
+    for k in range(m):
+        column[k] = one if (kinds[k] != kind) & ((kinds[k] == PUNCTUATION) | (kind == PUNCTUATION)) else zero
+    numbers = out[6, start:stop]
+    for k in range(m):
+        numbers[k] = one if (kinds[k] != kind) & (kinds[k] != PUNCTUATION) & (kind != PUNCTUATION) else zero
+    column = out[11, start:stop]
+    if kind == WORD:
+        for k in range(m):
+            column[k] = abs(length - lengths[k]) / longer[k] if kinds[k] == kind else zero
+        # Cognates have some letters; how many of them they share is seen to later.
+        column, enough = out[10, start:stop], np.float32(COGNATE_LENGTH)
+        for k in range(m):
+            column[k] = one if (kinds[k] == kind) & (min(length, lengths[k]) >= enough) else zero
+        return
+    column[:] = zero
+    for k in range(m):
+        if kinds[k] == kind:
+            found = np.int64(comparisons[k])
+            if kind == PUNCTUATION:
+                out[1 if found & _SAME else 2, start + k] = one
+            else:
+                out[4 if np.float32((found >> _SIX) & _SIX_BITS) == longer[k] else 5, start + k] = one
+
+
+@kernel(error_model="numpy")
+def _write_words(comparisons, longest, out):  # type: ignore[no-untyped-def]
+    """Write what the letters of two words say; a comparison of words of two kinds is 0."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    six, six_bits, same = np.int32(_SIX), np.int32(_SIX_BITS), np.int32(_SAME)
+    # No number of this type is between it and the ratio as it is written.
+    ratio = np.float32(COGNATE_RATIO)
+    most, part = np.float32(LONG_PREFIX), np.float32(1 / LONG_PREFIX)
+    column, prefixes, long_prefixes, common, cognates = out[0], out[7], out[8], out[9], out[10]
+    for edge in range(len(comparisons)):
+        column[edge] = one if np.int32(comparisons[edge]) & same else zero
+    for edge in range(len(comparisons)):
+        prefixes[edge] = np.float32((np.int32(comparisons[edge]) >> six) & six_bits) / longest[edge]
+    for edge in range(len(comparisons)):
+        long_prefixes[edge] = prefixes[edge] * min(longest[edge], most) * part
+    for edge in range(len(comparisons)):
+        common[edge] = np.float32(np.int32(comparisons[edge]) & six_bits) / longest[edge]
+    for edge in range(len(comparisons)):
+        cognates[edge] = cognates[edge] if common[edge] > ratio else zero

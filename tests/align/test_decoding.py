@@ -4,9 +4,9 @@ import numpy as np
 import pytest
 
 from align import fertility, matching
-from align.decoding import decode, score
+from align.decoding import decode, places, score
 from align.features import Edges, Extra, edge_offsets
-from align.scoring import score_edges
+from align.scoring import Scores, score_edges
 
 
 def block(seed, count=40):
@@ -61,6 +61,32 @@ def test_the_scores_of_links_sum_to_the_value_of_the_labelling(most):
     assert charged > 10
     np.testing.assert_allclose(raw[found.linked] - found.charges, found.scores[found.linked], atol=1e-12)
     assert np.array_equal(np.delete(found.scores, found.linked), np.delete(raw, found.linked))
+
+
+def test_of_equal_links_the_first_is_free():
+    """One source word with three target words, then one target word with two source words."""
+    shapes = np.array([[1, 3], [2, 1]], dtype=np.int32)
+    costs = np.array([0.25, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.5])
+    scores = np.array([1.0, 2.0, 2.0, 3.0, 3.0])
+    found = decode(Scores(shapes, edge_offsets(shapes), scores, costs), most=3)
+    assert found.linked.tolist() == [0, 1, 2, 3, 4]
+    assert found.charges.tolist() == [0.25, 0.0, 0.25, 0.0, 0.5]
+    assert found.scores.tolist() == [0.75, 2.0, 1.75, 3.0, 2.5]
+    assert scores.tolist() == [1.0, 2.0, 2.0, 3.0, 3.0]
+
+
+def test_the_places_of_links_are_their_pairs_and_words():
+    edges = block(7)
+    scored = score(edges, WEIGHTS)
+    linked = decode(scored, most=2).linked
+    expected, source, target = [], 0, 0
+    for i, (n, m) in enumerate(edges.shapes):
+        own = linked[(linked >= edges.offsets[i]) & (linked < edges.offsets[i + 1])] - edges.offsets[i]
+        expected += [(i, source + edge // m, target + edge % m) for edge in own]
+        source, target = source + n, target + m
+    assert len(expected) == len(linked) > 20
+    assert places(scored, linked).T.tolist() == [list(each) for each in expected]
+    assert places(scored, linked[:0]).shape == (3, 0)
 
 
 def test_a_bias_gives_more_links_at_the_same_scores():

@@ -23,6 +23,7 @@ from align.features import (
     parse_groups,
     rows,
     score_parts,
+    scored,
 )
 from align.features.groups import SCALE
 from align.features.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter, normal_number
@@ -347,6 +348,21 @@ class TestCompute:
         )
         assert np.array_equal(np.concatenate([part.shapes for part in parts]), edges.shapes)
         assert all(part.offsets[-1] == len(part.scores) for part in parts)
+
+    @pytest.mark.parametrize("groups", [DEFAULT_GROUPS, tuple(GROUPS), *((group,) for group in GROUPS)])
+    def test_so_are_those_of_more_edges_than_are_filled_at_a_time(self, groups):
+        """Pairs of which some are sampled, one of them larger by itself than what is filled at a time."""
+        words = np.random.default_rng(4).integers(0, 13, (2, 80))
+        large = Corpus(*(Sentences.from_lists([side]) for side in words))
+        given, text = resources(), Corpus.join([corpus(60, longest=20), large, corpus(60, longest=20)])
+        stored = TestStoredPosteriors().stored(text)
+        edges = computed(text, given, groups, posteriors=stored)
+        assert np.diff(edges.offsets).max() > scored.EDGES
+        assert edges.offsets[-1] > 3 * scored.EDGES
+        weights = np.random.default_rng(2).normal(size=len(edges.names))
+        extra = {"extra_source": EXTRA_SOURCE, "extra_target": EXTRA_TARGET, "posteriors": stored}
+        (part,) = (part for *_, part in score_parts(text, given, weights, groups=groups, **extra))
+        assert np.array_equal(part.scores, score_edges(edges.features, weights))
 
     def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
         text, given = corpus(40), resources()

@@ -177,7 +177,8 @@ def test_texts_of_links(last):
         *np.ones((2, 3)),
         *np.ones((2, 3)),
     )
-    assert list(stage.link_lines(found, confidences=False)) == [f"0-1 2-{last}", "", f"{last}-{last}"]
+    text = f"0-1 2-{last}\n\n{last}-{last}\n".encode("ascii")
+    assert stage.link_lines(found, confidences=False) == text
 
 
 class TestStoredPosteriors:
