@@ -26,9 +26,9 @@ from pipeline.config import Config
 from pipeline.preprocess_checks import check_encoding, check_usable, warnings
 from pipeline.preprocess_counts import SHIFTS, correlations
 from pipeline.preprocess_gold import Gold
-from pipeline.preprocess_shard import process_shard, sample_hash
+from pipeline.preprocess_shard import process_packed, sample_hash
 from pipeline.preprocess_tokenizer import code_of, own_files
-from pipeline.preprocess_types import SIDES, Settings, Shard, Summary
+from pipeline.preprocess_types import SIDES, Packed, Settings, Shard, Summary
 from pipeline.preprocess_write import WordCounts, write_corpus
 from pipeline.stage import StageContext
 
@@ -165,7 +165,7 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
     with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
         rejects.write("line\treason\teffect\tdetail\n")
         expected = _expected_shards(paths[0], context.option("corpus.limit"))
-        for summary in context.map(process_shard, shards, unit="shards", total=expected):
+        for summary in context.map(process_packed, shards, unit="shards", total=expected):
             rejects.writelines("\t".join(map(str, reject)) + "\n" for reject in summary.rejects)
             corpus.reasons.update(reject.reason for reject in summary.rejects)
             corpus.changes.update(summary.changes)
@@ -192,7 +192,7 @@ def _expected_shards(path: Path, limit: int | None) -> int | None:
     return -(-min(guess, limit or guess) // SHARD)
 
 
-def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: str) -> Iterator[Shard]:
+def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: str) -> Iterator[Packed]:
     """Group rows to shards; the first of them train the sentence splitters."""
     where = corpus.where
     bad, first_bad, number, shard = 0, "", 0, _new_shard(0, 0, settings)
@@ -209,13 +209,13 @@ def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: 
             if number == 0:
                 settings = _with_samples(shard)
                 shard = replace(shard, settings=settings)
-            yield shard
+            yield shard.packed()
             number += 1
             shard = _new_shard(number, row.number + 1, settings)
     lines = shard.first + len(shard.texts[0])
     check_encoding(where, bad, lines, first_bad, encoding)
     if shard.texts[0]:
-        yield replace(shard, settings=_with_samples(shard)) if number == 0 else shard
+        yield (replace(shard, settings=_with_samples(shard)) if number == 0 else shard).packed()
 
 
 def _new_shard(number: int, first: int, settings: Settings) -> Shard:

@@ -23,10 +23,15 @@ from pipeline.preprocess_counts import count_side, hash_pairs, length_sums, take
 from pipeline.preprocess_keep import is_there, keep, kept, stamp
 from pipeline.preprocess_parts import Parts, Report, make_parts
 from pipeline.preprocess_tokenizer import code_of
-from pipeline.preprocess_types import SIDES, Settings, Shard, Summary, shard_files
+from pipeline.preprocess_types import SIDES, Packed, Settings, Shard, Summary, shard_files
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
 RATIO_FROM = 10
+
+
+def process_packed(packed: Packed) -> Summary:
+    """Process a shard as it was sent: see :func:`process_shard`."""
+    return process_shard(packed.unpacked())
 
 
 def process_shard(shard: Shard) -> Summary:

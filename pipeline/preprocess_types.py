@@ -61,6 +61,29 @@ class Shard:
     problems: list[tuple[int, str, str]]
     settings: Settings
 
+    def packed(self) -> Packed:
+        """Return the shard as it is sent to a worker."""
+        source, target = ("\n".join(texts) for texts in self.texts)
+        return Packed(replace(self, texts=([], [])), (source, target))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A shard on its way to a worker: all lines of a side in one string, which no line has a line feed in.
+
+    Sixteen thousand small objects take longer to send, and what other things are made among them holds on to
+    their memory when they are gone.
+    """
+
+    shard: Shard
+    texts: tuple[str, str]
+
+    def unpacked(self) -> Shard:
+        """Return the shard."""
+        source, target = (text.split("\n") for text in self.texts)
+        assert len(source) == len(target)
+        return replace(self.shard, texts=(source, target))
+
 
 @dataclass(frozen=True)
 class Summary:

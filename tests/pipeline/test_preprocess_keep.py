@@ -114,3 +114,12 @@ def test_no_file_is_seen_half_written(shard, tmp_path, monkeypatch, name):
         process_shard(shard)
     assert path.read_bytes() == whole
     assert sorted(tmp_path.iterdir()) == sorted(shard_files(tmp_path, shard.number).values())
+
+
+def test_a_shard_is_sent_as_it_is(shard):
+    odd = ["\x85", "", "a\rb", "\u2028 c", ""]
+    for texts in (shard.texts, ([""], [""]), (odd, odd[::-1])):
+        sent = replace(shard, texts=texts)
+        assert sent.packed().unpacked() == sent
+    with pytest.raises(AssertionError):
+        replace(shard, texts=(["a\nb"], ["c"])).packed().unpacked()
