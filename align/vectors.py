@@ -13,6 +13,7 @@ References
 from __future__ import annotations
 
 import itertools
+from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
@@ -109,20 +110,40 @@ class Lookup:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.exact = {word: number for number, word in enumerate(words)}
-        self._lower: dict[str, list[int]] = {}
-        self._spelling: dict[str, list[int]] = {}
-        for number, word in enumerate(words):
-            self._lower.setdefault(word.lower(), []).append(number)
-            self._spelling.setdefault(lookup_key(word), []).append(number)
+        self._lower = _Chained(map(str.lower, words), len(words))
+        self._spelling = _Chained(map(lookup_key, words), len(words))
 
     def matches(self, word: str) -> Iterator[tuple[int, int]]:
         """Yield ``(wanted word's number, index in LOOKUPS)``, the closest ways first."""
         if (number := self.exact.get(word)) is not None:
             yield number, 0
-        for number in self._lower.get(word.lower(), ()):
+        for number in self._lower.numbers(word.lower()):
             yield number, 1
-        for number in self._spelling.get(lookup_key(word), ()):
+        for number in self._spelling.numbers(lookup_key(word)):
             yield number, 2
+
+
+class _Chained:
+    """The numbers of the words that have a key: the last of them by key, and before each the one before.
+
+    A list for each key, nearly all of one number, would take 100 bytes a word.
+    """
+
+    def __init__(self, keys: Iterable[str], count: int) -> None:
+        self._last: dict[str, int] = {}
+        self._before = array("q", bytes(8 * count))
+        for number, key in enumerate(keys):
+            self._before[number] = self._last.get(key, -1)
+            self._last[key] = number
+
+    def numbers(self, key: str) -> list[int]:
+        """Return the numbers, ascending."""
+        found = []
+        number = self._last.get(key, -1)
+        while number >= 0:
+            found.append(number)
+            number = self._before[number]
+        return found[::-1]
 
 
 def read_vec(path: Path, words: Sequence[str], *, track: Track = lambda rows, total: rows) -> Vectors:
