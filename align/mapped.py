@@ -14,7 +14,7 @@ from collections.abc import Iterator, Sequence
 import numpy as np
 
 # Bytes of a table that are read before its pages are given back.
-PIECE = 1 << 21
+PIECE = 1 << 20
 
 # So few rows are read without giving anything back: for one sentence pair it would cost more than it saves.
 _FEW = 512
