@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
+from align.cli.parser import Parser
 from align.errors import InputError
 from align.streams import open_text
 from benchmarks.command import add_output_arguments, finish
@@ -33,7 +34,7 @@ _LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 def main() -> None:
     """Write the two files."""
-    parser = argparse.ArgumentParser(prog="python -m benchmarks.grown", description=__doc__)
+    parser = Parser(prog="python -m benchmarks.grown", description=__doc__)
     parser.add_argument("--bitext", nargs=2, type=Path, required=True, metavar=("SOURCE", "TARGET"))
     parser.add_argument("--pairs", type=int, required=True, metavar="N", help="how many to make")
     add_output_arguments(parser, "grown")
