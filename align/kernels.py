@@ -71,7 +71,7 @@ def _compiled(function: Any, error_model: str) -> Any:
     finally:
         _config.CACHE_DIR = before
     files = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if hasattr(files, "_data_name"):  # there is none where numba is told not to compile
+    if files is not None and hasattr(files, "_data_name"):  # none where numba is told not to compile
         numbered = files._data_name
         files._data_name = lambda number: numbered(uuid.uuid4().int)
     return compiled

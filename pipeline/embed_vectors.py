@@ -41,27 +41,31 @@ class Text:
 
     Attributes
     ----------
-    parts : tuple of Corpus
+    folders : tuple of Path
         The corpus and, where it joins, the gold text.
     rows : tuple of ndarray of int
         Which of their pairs may be used, ascending; the pairs are numbered through all parts.
     """
 
-    parts: tuple[Corpus, ...]
+    folders: tuple[Path, ...]
     rows: tuple[np.ndarray, ...]
 
     def shapes(self) -> np.ndarray:
         """Return the numbers of words of each pair, int32, shape (N, 2)."""
         return np.concatenate(
-            [shapes_of(part)[rows] for part, rows in zip(self.parts, self.rows, strict=True)]
+            [
+                shapes_of(Corpus.load(folder))[rows]
+                for folder, rows in zip(self.folders, self.rows, strict=True)
+            ]
         )
 
     def take(self, chosen: np.ndarray) -> Corpus:
         """Return the pairs of the given numbers, ascending, as a copy."""
         taken, start = [], 0
-        for part, rows in zip(self.parts, self.rows, strict=True):
+        for folder, rows in zip(self.folders, self.rows, strict=True):
             own = chosen[(chosen >= start) & (chosen < start + len(rows))] - start
-            taken.append(part.take(rows[own]))
+            # Not through mapped files, whose pages would stay: 0.5 KB for each pair of the corpus.
+            taken.append(Corpus.load_chosen(folder, rows[own]))
             start += len(rows)
         return Corpus.join(taken) if taken[1:] else taken[0]
 
@@ -91,12 +95,12 @@ def read_words(context: StageContext) -> Words:
     """Read what the preprocess stage left: of the corpus, the pairs that statistics may be made of."""
     folder = context.inputs["preprocess"]
     source, target = (Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES)
-    parts = [Corpus.load(folder / "corpus")]
+    folders = [folder / "corpus"]
     rows = [np.flatnonzero(load_array(folder / "in_statistics.npy"))]
     if context.option("gold.in_corpus") and (folder / "gold").is_dir():
-        parts.append(Corpus.load(folder / "gold"))
-        rows.append(np.arange(len(parts[1])))
-    text = Text(tuple(parts), tuple(rows))
+        folders.append(folder / "gold")
+        rows.append(np.arange(len(Corpus.load(folders[1]))))
+    text = Text(tuple(folders), tuple(rows))
     return Words((source, target), text, (context.option("corpus.source"), context.option("corpus.target")))
 
 

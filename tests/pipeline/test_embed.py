@@ -11,6 +11,7 @@ from align.errors import InputError
 from align.vocabulary import Vocabulary
 from pipeline import embed
 from pipeline.embed_space import ENOUGH
+from pipeline.embed_vectors import Text
 from pipeline.engine import Serial
 from pipeline.progress import Reporter
 from pipeline.stage import Stage, StageContext
@@ -419,3 +420,28 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(world, given
 def test_wrong_options_are_told(world, options, message):
     with pytest.raises(InputError, match=message):
         world.run(**options)
+
+
+def test_pairs_are_taken_from_the_disk_not_through_mapped_files(tmp_path, monkeypatch):
+    generator = np.random.default_rng(0)
+    parts = []
+    for name, count in (("corpus", 3000), ("gold", 20)):
+        sides = [
+            Sentences.from_lists([generator.integers(0, 90, generator.integers(1, 9)) for _ in range(count)])
+            for _ in range(2)
+        ]
+        parts.append(Corpus(*sides))
+        parts[-1].save(tmp_path / name)
+    rows = (np.flatnonzero(generator.random(3000) < 0.7), np.arange(20))
+    text = Text((tmp_path / "corpus", tmp_path / "gold"), rows)
+    used = Corpus.join([part.take(own) for part, own in zip(parts, rows, strict=True)])
+    np.testing.assert_array_equal(text.shapes(), np.stack([used.source.lengths(), used.target.lengths()], 1))
+    monkeypatch.setattr(Corpus, "load", None)
+    some = np.sort(generator.choice(len(used), 200, replace=False))
+    for chosen in (some, np.arange(len(used)), np.arange(5)):
+        found, expected = text.take(chosen), used.take(chosen)
+        for side in ("source", "target"):
+            for name in ("ids", "offsets", "parents"):
+                left, right = (getattr(getattr(each, side), name) for each in (found, expected))
+                assert left.dtype == right.dtype
+                np.testing.assert_array_equal(left, right)
