@@ -20,7 +20,7 @@ from typing import Any, BinaryIO
 NAME = "journal.txt"
 
 # Seconds between two lines: what a killed run loses at most, beside the work in flight.
-EVERY = 2.0
+EVERY = 0.5
 
 _PIECE = 1 << 20
 
