@@ -216,10 +216,8 @@ def _kill_in_lexicon(workdir):
     process.wait()
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("kept", [0.0, 0.5, None], ids=["empty", "half", "zeros"])
-def test_after_a_power_cut_what_is_left_of_files_is_made_anew(done, tmp_path, kept):
-    """Each file that a killed run left has, with a chance of a third, lost what had not come to the disk."""
+def _killed_in_lexicon(done, tmp_path):
+    """Return a copy of the finished run, killed in the lexicon that it makes anew, and the digests due."""
     workdir, _, expected = done
     copy = tmp_path / "work"
     shutil.copytree(workdir, copy, symlinks=True)
@@ -227,6 +225,14 @@ def test_after_a_power_cut_what_is_left_of_files_is_made_anew(done, tmp_path, ke
         shutil.rmtree(copy / "sample" / name)
         (copy / "sample" / "latest" / name).unlink()
     _kill_in_lexicon(copy)
+    return copy, expected
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("kept", [0.0, 0.5, None], ids=["empty", "half", "zeros"])
+def test_after_a_power_cut_what_is_left_of_files_is_made_anew(done, tmp_path, kept):
+    """Each file that a killed run left has, with a chance of a third, lost what had not come to the disk."""
+    copy, expected = _killed_in_lexicon(done, tmp_path)
     chosen = random.Random(0)
     files = sorted(path for path in copy.glob("sample/lexicon/*.partial/**/*") if path.is_file())
     for path in files:
@@ -241,13 +247,7 @@ def test_after_a_power_cut_what_is_left_of_files_is_made_anew(done, tmp_path, ke
 
 @pytest.mark.slow
 def test_killed_between_chains_the_rerun_makes_only_those_that_are_missing(done, tmp_path):
-    workdir, _, expected = done
-    copy = tmp_path / "work"
-    shutil.copytree(workdir, copy, symlinks=True)
-    for name in list(STAGES)[list(STAGES).index("lexicon") :]:
-        shutil.rmtree(copy / "sample" / name)
-        (copy / "sample" / "latest" / name).unlink()
-    _kill_in_lexicon(copy)
+    copy, expected = _killed_in_lexicon(done, tmp_path)
     ran = run(copy, "--jobs", "1")
     there, wanted = map(int, re.search(r"(\d+) of (\d+) chains are there already", ran.stderr).groups())
     assert 3 <= there < wanted
