@@ -29,6 +29,9 @@ NEIGHBOURS = 10
 # Induced pairs, and the neighbours of candidates, are sought among so many of the most frequent words.
 FREQUENT = 10_000
 
+# Rows turned at once. The library of matrix products keeps a buffer that grows with them for good.
+ROTATED = 2048
+
 # Singular values below this share of the largest one come from no pair.
 NEGLIGIBLE = 1e-6
 
@@ -146,7 +149,9 @@ def refine(source: np.ndarray, target: np.ndarray, start: Map, *, rounds: int) -
     chosen = [np.flatnonzero(has_vector(side))[:FREQUENT] for side in (source, target)]
     current = start
     for _ in range(rounds):
-        best = mutual_nearest(source[chosen[0]] @ current.source, target[chosen[1]] @ current.target)
+        best = mutual_nearest(
+            rotate(source[chosen[0]], current.source), rotate(target[chosen[1]], current.target)
+        )
         if len(best) <= start.pairs // 2:  # the map is too poor to find even what it was learnt from
             break
         current = fit(source, target, np.stack([chosen[0][best[:, 0]], chosen[1][best[:, 1]]], axis=1))
@@ -155,7 +160,16 @@ def refine(source: np.ndarray, target: np.ndarray, start: Map, *, rounds: int) -
 
 def apply(matrix: np.ndarray, rotation: np.ndarray) -> np.ndarray:
     """Return the rows in the middle space at length one, float32, shape (V, p)."""
-    return unit_rows(matrix @ rotation)
+    return unit_rows(rotate(matrix, rotation))
+
+
+def rotate(matrix: np.ndarray, rotation: np.ndarray) -> np.ndarray:
+    """Return ``matrix @ rotation``, float32, shape (V, p), made `ROTATED` rows at a time."""
+    turned = np.empty((len(matrix), rotation.shape[1]), dtype=np.float32)
+    for start in range(0, len(matrix), ROTATED):
+        rows = slice(start, start + ROTATED)
+        np.matmul(matrix[rows], rotation, out=turned[rows])
+    return turned
 
 
 def mean_similarity(source: np.ndarray, target: np.ndarray, pairs: np.ndarray) -> float | None:

@@ -24,7 +24,7 @@ from pipeline.config import Config
 from pipeline.disk import show_bytes, sync_tree
 from pipeline.engine import Engine
 from pipeline.leftovers import PARTIAL, drop_unfinished, partial_of, publish, tidy
-from pipeline.memory import give_back
+from pipeline.memory import give_back, load_early
 from pipeline.progress import Reporter
 from pipeline.stage import INCOMPLETE, Stage, StageContext
 from pipeline.usage import Meter, show_size
@@ -228,6 +228,8 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
     reporter = Reporter(config.name, quiet=settings.quiet, log=root / "log.txt")
     outcome = Outcome(config.name)
     begun = time.perf_counter()
+    if any(step.run for step in steps):
+        load_early()
     with _locked(root):
         folders: dict[str, Path] = {}
         for step in steps:

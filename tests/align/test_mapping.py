@@ -5,6 +5,7 @@ import pytest
 
 from align.dictionary import identical_pairs, read_dictionary
 from align.mapping import (
+    ROTATED,
     Check,
     apply,
     centre_rows,
@@ -16,6 +17,7 @@ from align.mapping import (
     mutual_nearest,
     neighbourhood,
     refine,
+    rotate,
     unit_rows,
 )
 from align.vectors import read_vec
@@ -55,6 +57,17 @@ def test_centring_moves_only_rows_with_vectors():
 def test_centring_a_single_word_leaves_it():
     rows = np.array([[1, 0], [0, 0]], dtype=np.float32)
     np.testing.assert_array_equal(centre_rows(rows), rows)
+
+
+@pytest.mark.parametrize("rows", [0, 1, ROTATED - 1, ROTATED, 2 * ROTATED + 7])
+def test_rows_are_rotated_a_piece_at_a_time(rows):
+    rng = np.random.default_rng(rows)
+    matrix = rng.normal(size=(rows, 5)).astype(np.float32)
+    turn = rotation(5, rng).astype(np.float32)
+    turned = rotate(matrix, turn)
+    assert turned.dtype == np.float32
+    assert turned.shape == (rows, 5)
+    np.testing.assert_allclose(turned, matrix.astype(float) @ turn, atol=1e-5)
 
 
 def test_the_map_recovers_a_rotation():

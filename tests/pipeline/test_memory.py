@@ -1,9 +1,11 @@
 """What a stage left is given back."""
 
 import gc
+import subprocess
 import sys
 import weakref
 from functools import lru_cache
+from pathlib import Path
 from types import ModuleType
 
 import numpy as np
@@ -11,6 +13,19 @@ import pytest
 
 from pipeline.memory import give_back
 from pipeline.usage import resident_memory
+
+ROOT = Path(__file__).resolve().parents[2]
+
+# The modules that preprocess loads while it has the words of the corpus in memory.
+LATE = """
+import sys
+from pipeline.command import main
+words = ["--workdir", sys.argv[1], "--jobs", "1", "--quiet", "--stage"]
+assert main([*words, "download"]) == 0
+before = set(sys.modules)
+assert main([*words, "preprocess"]) == 0
+print(*sorted(set(sys.modules) - before))
+"""
 
 
 class Kept:
@@ -64,3 +79,15 @@ def test_freed_memory_goes_back_to_the_system(module):
     assert full > 140e6
     assert resident_memory() - before < 30e6
     assert last.sum() == 1000
+
+
+def test_nothing_is_loaded_among_the_words_of_the_corpus(tmp_path):
+    """A module loaded there keeps megabytes of freed memory with the process."""
+    done = subprocess.run(
+        [sys.executable, "-c", LATE, str(tmp_path)],
+        cwd=ROOT,
+        capture_output=True,
+        encoding="utf-8",
+        check=True,
+    )
+    assert done.stdout.split() == []
