@@ -31,17 +31,33 @@ class Vocabulary:
     """
 
     def __init__(self, words: Sequence[str], counts: Iterable[int] | np.ndarray) -> None:
-        self.words = list(words)
         self.counts = np.asarray(
             list(counts) if not isinstance(counts, np.ndarray) else counts, dtype=np.int64
         )
-        if len(self.words) != len(self.counts):
-            raise ValueError(f"vocabulary: {len(self.words)} words but {len(self.counts)} counts")
-        if len(set(self.words)) != len(self.words):
+        if len(words) != len(self.counts):
+            raise ValueError(f"vocabulary: {len(words)} words but {len(self.counts)} counts")
+        if len(set(words)) != len(words):
             raise ValueError("vocabulary: a word is listed twice")
+        self._text = ""
+        self.__dict__["words"] = list(words)
 
     def __len__(self) -> int:
-        return len(self.words)
+        return len(self.counts)
+
+    @lazy
+    def words(self) -> list[str]:
+        """Return the words by id; what was loaded has none before they are asked for."""
+        return self._text.split("\n") if len(self) else []
+
+    def code_points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what :func:`code_points` gives for the words, without an object for each of them."""
+        if "words" in self.__dict__ or not len(self):
+            return code_points(self.words)
+        codes = np.frombuffer(self._text.encode("utf-32-le"), dtype=np.uint32)
+        letters = codes != ord("\n")
+        ends = np.flatnonzero(~letters)
+        offsets = np.concatenate([[0], ends - np.arange(len(ends)), [np.count_nonzero(letters)]])
+        return codes[letters], offsets
 
     @lazy
     def index(self) -> dict[str, int]:
@@ -82,9 +98,12 @@ class Vocabulary:
                 words.append(word)
                 counts.append(int(count))
         try:
-            return cls(words, np.array(counts, dtype=np.int64))
+            found = cls(words, np.array(counts, dtype=np.int64))
         except ValueError as error:
             raise InputError(f"{path}: {error}; make the file again") from None
+        # An object for each word takes 60 bytes, one text of them all 10.
+        found._text = "\n".join(found.__dict__.pop("words"))
+        return found
 
 
 def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

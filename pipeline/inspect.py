@@ -11,7 +11,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
-import pyarrow.parquet as pq
 
 from align.aligner import Aligner
 from align.arrays import load_array
@@ -154,6 +153,9 @@ def _corpus_pairs(
 
 def _links(path: Path, chosen: np.ndarray) -> tuple[dict[int, list[Link]], int, int]:
     """Return the links of the chosen lines (0-based), the number of all links and of lines with links."""
+    # It takes a seventh of a second to load, and other stages do without.
+    import pyarrow.parquet as pq
+
     found: dict[int, list[Link]] = {line: [] for line in chosen.tolist()}
     linked = last = 0
     with pq.ParquetFile(_whole(path)) as table:

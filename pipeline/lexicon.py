@@ -255,7 +255,7 @@ def _known(
     if prior is not None and prior.links is not None:
         found.append(known.from_links(prior.links, prior.lexicon, lexicon, *prior.ids, weight=weight))
     if spelling > 0:
-        tables = (WordTable.of(vocabulary.words) for vocabulary in vocabularies)
+        tables = (WordTable.of_codes(*vocabulary.code_points()) for vocabulary in vocabularies)
         found.append(known.from_spelling(lexicon, *tables, weight=spelling))
     return reduce(known.together, found) if found else None
 

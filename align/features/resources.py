@@ -69,12 +69,12 @@ class Resources:
     @cached_property
     def source_words(self) -> WordTable:
         """Return the spellings of the source vocabulary, made at the first use."""
-        return WordTable.of(self.source_vocabulary.words)
+        return WordTable.of_codes(*self.source_vocabulary.code_points())
 
     @cached_property
     def target_words(self) -> WordTable:
         """Return the spellings of the target vocabulary, made at the first use."""
-        return WordTable.of(self.target_vocabulary.words)
+        return WordTable.of_codes(*self.target_vocabulary.code_points())
 
     @cached_property
     def source_tokens(self) -> float:

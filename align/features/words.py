@@ -54,7 +54,11 @@ class WordTable:
     @classmethod
     def of(cls, words: Sequence[str]) -> WordTable:
         """Build the table of a list of words, none empty."""
-        codes, offsets = code_points(words)
+        return cls.of_codes(*code_points(words))
+
+    @classmethod
+    def of_codes(cls, codes: np.ndarray, offsets: np.ndarray) -> WordTable:
+        """Build the table of words given by their code points (:func:`align.vocabulary.code_points`)."""
         folded, folded_offsets, kinds = _fold(codes, offsets)
         numbers = np.flatnonzero(kinds == NUMBER)
         if len(numbers):

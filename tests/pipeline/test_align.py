@@ -264,6 +264,7 @@ class TestGoingOn:
     @pytest.fixture(autouse=True)
     def _commit_always(self, monkeypatch):
         monkeypatch.setattr(journal, "EVERY", 0.0)
+        monkeypatch.setattr(journal, "REST", 0)
 
     def stop_after(self, monkeypatch, blocks):
         """Let the stage fail after some blocks; return where blocks began, filled as they do."""

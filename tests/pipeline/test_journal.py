@@ -115,6 +115,25 @@ def test_it_commits_after_a_while(tmp_path, monkeypatch):
         assert found.state == {"last": 2}
 
 
+def test_on_a_slow_disk_it_commits_less_often(tmp_path, monkeypatch):
+    now, kept = [100.0], []
+
+    def slow(_):
+        now[0] += 0.25
+
+    monkeypatch.setattr(journal.time, "monotonic", lambda: now[0])
+    with begin(tmp_path) as found:
+        monkeypatch.setattr(journal.os, "fsync", slow)
+        for number in range(1, 201):
+            now[0] += 0.5
+            before = now[0]
+            found.keep({"last": number})
+            if now[0] > before:
+                kept.append(number)
+    # A commit flushes two files and the journal, 0.75 s: 15 s to the next.
+    assert kept == list(range(1, 201, 30))
+
+
 def test_a_full_disk_leaves_the_last_commit(half, monkeypatch):
     def full(_):
         raise OSError(errno.ENOSPC, "No space left on device")
