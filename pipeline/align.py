@@ -50,7 +50,7 @@ SIDES = ("source", "target")
 _ROWS = "links.rows"
 
 # Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
-_EDGES_A_BLOCK = 600_000
+_EDGES_A_BLOCK = 500_000
 
 # Threads that begin together load one model.
 _LOADING = Lock()
