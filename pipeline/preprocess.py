@@ -24,7 +24,7 @@ from align.text.sentences import SAMPLE_SIZE
 from align.vocabulary import Vocabulary
 from pipeline.config import Config
 from pipeline.preprocess_checks import check_encoding, check_usable, warnings
-from pipeline.preprocess_counts import SHIFTS, correlations
+from pipeline.preprocess_counts import SHIFTS, correlations, count_duplicates
 from pipeline.preprocess_gold import Gold
 from pipeline.preprocess_shard import process_packed, sample_hash
 from pipeline.preprocess_tokenizer import code_of, own_files
@@ -262,8 +262,7 @@ def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> np.ndarray:
 
 def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:
     """Warn of what looks wrong in the corpus as a whole."""
-    hashes = np.concatenate([summary.hashes for summary in corpus.summaries])
-    duplicates = len(hashes) - len(np.unique(hashes))
+    duplicates = count_duplicates([summary.hashes for summary in corpus.summaries])
     identical = corpus.reasons["identical"]
     sums = np.sum([summary.lengths for summary in corpus.summaries], axis=0)
     corpus.notes |= {

@@ -3,7 +3,14 @@
 import numpy as np
 import pytest
 
-from pipeline.preprocess_counts import SHIFTS, correlations, hash_pairs, length_sums, take
+from pipeline.preprocess_counts import (
+    SHIFTS,
+    correlations,
+    count_duplicates,
+    hash_pairs,
+    length_sums,
+    take,
+)
 from pipeline.preprocess_parts import Parts
 
 
@@ -28,6 +35,18 @@ def test_values_of_spans():
     values = np.arange(10)
     assert take(values, np.array([[2, 4], [4, 4], [0, 1]])).tolist() == [2, 3, 0]
     assert take(values, np.zeros((0, 2), dtype=np.int64)).tolist() == []
+
+
+def test_duplicates_are_those_after_the_first_in_all_shards():
+    generator = np.random.default_rng(1)
+    shards = [generator.integers(0, 50, size, dtype=np.uint64) for size in (0, 1, 30, 20)]
+    before = [shard.copy() for shard in shards]
+    together = np.concatenate(shards).tolist()
+    assert count_duplicates(shards) == len(together) - len(set(together))
+    assert count_duplicates([shards[1]]) == count_duplicates([shards[0]]) == 0
+    # The shards' own order is wanted later.
+    for shard, old in zip(shards, before, strict=True):
+        np.testing.assert_array_equal(shard, old)
 
 
 def test_only_equal_pairs_have_equal_hashes():
