@@ -89,8 +89,11 @@ def processes_memory(workers: int) -> int:
 
 
 def preprocess_memory(pairs: int, workers: int) -> int:
-    """Return about what the stage ``preprocess`` takes, whose blocks of lines are small."""
-    return processes_memory(workers)
+    """Return about what ``preprocess`` takes: of each pair a hash and lengths, and blocks of lines.
+
+    With 0 workers: what it takes here where the blocks are worked at elsewhere.
+    """
+    return (processes_memory(workers) if workers else BASE) + 50 * pairs
 
 
 def embed_memory(pairs: int) -> int:

@@ -6,7 +6,7 @@ its text, and keeps to ``--memory`` by them (:mod:`pipeline.lexicon_sample`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -161,7 +161,10 @@ def _lexicon(config: Config, pairs: int, places: Places) -> str:
 
 
 def _preprocess(config: Config, pairs: int, places: Places) -> str:
-    return _workers(budget.preprocess_memory, pairs, places)
+    if places.cluster:
+        return f"{_about(budget.preprocess_memory(pairs, 0))} here; {places.cluster}"
+    workers = places.settings.processes
+    return f"{_about(budget.preprocess_memory(pairs, workers))}: {workers} at a time"
 
 
 def _embed(config: Config, pairs: int, places: Places) -> str:
@@ -173,17 +176,13 @@ def _inspect(config: Config, pairs: int, places: Places) -> str:
 
 
 def _align(config: Config, pairs: int, places: Places) -> str:
-    return _workers(budget.align_memory, pairs, places)
-
-
-def _workers(takes: Callable[[int, int], int], pairs: int, places: Places) -> str:
-    """Tell the memory of a stage whose blocks are shared out; those of a cluster take none here."""
     if places.cluster:
         return f"{_about(budget.BASE)} here; {places.cluster}"
     settings = places.settings
-    most = settings.processes if takes is budget.preprocess_memory else settings.jobs
-    workers = budget.most_workers(lambda jobs: takes(pairs, jobs), settings.memory, most)
-    return f"{_about(takes(pairs, workers))}: {workers} at a time"
+    workers = budget.most_workers(
+        lambda jobs: budget.align_memory(pairs, jobs), settings.memory, settings.jobs
+    )
+    return f"{_about(budget.align_memory(pairs, workers))}: {workers} at a time"
 
 
 def _about(size: int) -> str:

@@ -69,11 +69,29 @@ def test_on_a_cluster_its_workers_are_named_and_not_the_jobs_of_this_machine(
     told = lines(config, tmp_path, jobs=2, engine="dask", workers=workers)
     assert f"memory 4.0 GB, 2 jobs here, {named}, engine dask; 10 of 10" in told[0]
     by_stage = {line.split()[1]: line for line in told[1:]}
-    for stage in ("preprocess", "align"):
-        assert by_stage[stage].endswith(f"about 0.24 GB here; {named}")
+    for stage, size in (("preprocess", "0.25"), ("align", "0.24")):
+        assert by_stage[stage].endswith(f"about {size} GB here; {named}")
     assert by_stage["lexicon"].endswith(f"all pairs; {named}")
     assert "at a time" not in "".join(told)
     assert named not in "".join(lines(config, tmp_path, workers=2))
+
+
+@pytest.mark.parametrize(
+    ("pairs", "jobs", "told"),
+    [
+        (1000, 1, "0.39 GB: 1"),
+        (1000, 2, "0.63 GB: 2"),
+        (20_000_000, 2, "1.6 GB: 2"),
+        (100_000_000, 1, "5 GB: 1"),
+    ],
+)
+def test_preprocess_keeps_something_of_each_pair(config, tmp_path, pairs, jobs, told):
+    config.write_text(
+        '[corpus]\nname = "a"\nsource = "en"\ntarget = "fr"\nurl = "https://x.org/a.tgz"\n', encoding="utf-8"
+    )
+    found = lines(config, tmp_path, f"corpus.limit={pairs}", jobs=jobs)
+    (line,) = (line for line in found if " preprocess " in line)
+    assert line.endswith(f"about {told} at a time")
 
 
 @pytest.mark.parametrize("manifest", [{"notes": {}}, {}, None])
