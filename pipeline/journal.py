@@ -22,8 +22,10 @@ NAME = "journal.txt"
 # Seconds between two lines, at least: what a killed run loses, beside the work in flight.
 EVERY = 0.1
 
-# Seconds without a line for each second that the last one took: on a slow disk lines take a twentieth of all.
+# Seconds without a line for each second that the last one took, and at the most: a disk that is slow for a
+# moment must not cost a killed run seconds of work.
 REST = 20
+LONGEST = 0.5
 
 _PIECE = 1 << 20
 
@@ -77,7 +79,7 @@ class Journal:
         self._sizes[name] += len(data)
 
     def keep(self, state: dict[str, Any]) -> None:
-        """Commit, if the last commit was a while ago (:data:`EVERY`, :data:`REST`)."""
+        """Commit, if the last commit was a while ago (:data:`EVERY`, :data:`REST`, :data:`LONGEST`)."""
         if time.monotonic() >= self._next:
             self.commit(state)
 
@@ -89,7 +91,7 @@ class Journal:
         self._journal.write(_line({"sizes": self._sizes, "sums": self._sums, "state": state}))
         _flush(self._journal)
         ended = time.monotonic()
-        self._next = ended + max(EVERY, REST * (ended - begun))
+        self._next = ended + max(EVERY, min(LONGEST, REST * (ended - begun)))
 
     def remove(self) -> None:
         """Remove the journal: the work is done, and what it led to is whole."""
