@@ -24,6 +24,7 @@ from benchmarks.process import Watched
 from benchmarks.repeats import Spread
 from benchmarks.runs import Pipeline
 from benchmarks.stages import Runs, StageFigures, figures_of, pairs_of, whole
+from pipeline.journal import NAME as JOURNAL
 from pipeline.usage import parse_size
 
 _MEBIBYTE = 2**20
@@ -34,7 +35,8 @@ FILES = ("links.txt", "scores.txt", "links.parquet")
 NOTES = """\
 T is the stage align alone, in a process of its own (with its start), all it needs being there. "Killed" is
 the same in another folder, ended by SIGKILL at the given share of the seconds that align itself took;
-"again" is that command once more, "same": whether the files are those of the whole run, byte for byte.
+"again" is that command once more, "same": whether the files are those of the whole run, byte for byte. "Kept"
+are the lines that the killed run's journal counts on: the machine's speed is not the same in two runs.
 """
 
 MEMORY_NOTES = """\
@@ -46,7 +48,10 @@ each); PSS: with shared pages shared out, looked at less often; manifest: the su
 
 @dataclass
 class Killed:
-    """One round: the whole stage, the killed one, the second start; seconds of the stage itself in two."""
+    """One round: the whole stage, the killed one, the second start; seconds of the stage itself in two.
+
+    ``kept``: the share of the lines that the killed run left done.
+    """
 
     round: int
     full: Watched
@@ -54,6 +59,7 @@ class Killed:
     again: Watched
     stage_seconds: float
     again_seconds: float
+    kept: float
     same: dict[str, bool]
 
     @property
@@ -123,13 +129,23 @@ def killed_round(runs: Runs, pairs: int, jobs: int, share: float, number: int) -
     killed = other.watched("align", runs.options, kill=("align", share * seconds))
     if not killed.killed:
         raise WorkError("align was over before it could be killed; give more --pairs or a smaller --kill-at")
+    done = kept_lines(other)
     again = other.watched("align", runs.options)
     left = figures_of(other, [again])["align"].seconds
     found = digests(other)
     same = {name: found[name] == expected[name] for name in expected}
+    kept = done / pairs_of(other, pairs)
     shutil.rmtree(work)
     shutil.rmtree(other_work)
-    return Killed(number, full, killed, again, seconds, left, same)
+    return Killed(number, full, killed, again, seconds, left, kept, same)
+
+
+def kept_lines(pipeline: Pipeline) -> int:
+    """Return how many lines the journal of a killed align says are done."""
+    journal = pipeline.unfinished("align") / JOURNAL
+    # Its first line only says what the work is; what follows the last line's end was not written whole.
+    lines = journal.read_text(encoding="ascii").split("\n")[1:-1] if journal.exists() else []
+    return int(json.loads(lines[-1].partition("\t")[0])["state"]["lines"]) if lines else 0
 
 
 def memory_run(runs: Runs, pairs: int, jobs: int, size: str, same_as: list[str] | None) -> dict[str, Any]:
@@ -207,6 +223,7 @@ def restart_lines(rounds: list[Killed]) -> Table:
             "T, s": f"{each.full.usage.seconds:.2f}",
             "align itself, s": f"{each.stage_seconds:.2f}",
             "killed": each.killed.killed,
+            "kept": f"{each.kept:.3f}",
             "again, s": f"{each.again.usage.seconds:.2f}",
             "align itself again, s": f"{each.again_seconds:.2f}",
             "again / T": f"{each.share:.2f}",

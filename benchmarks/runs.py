@@ -100,6 +100,19 @@ class Pipeline:
         """Return the folder of what a stage left in the last run."""
         return (self._latest / stage).resolve()
 
+    def unfinished(self, stage: str) -> Path:
+        """Return the folder that a killed run of a stage left.
+
+        Raises
+        ------
+        WorkError
+            If there is none, or more than one.
+        """
+        found = list((self._root / stage).glob("*.partial"))
+        if len(found) != 1:
+            raise WorkError(f"{self._root / stage}: {len(found)} folders of a killed run, not one")
+        return found[0]
+
     def timed(self, stages: str, options: Sequence[str] = ()) -> Usage:
         """Run stages, a comma list, whether done or not; return what they took without any compiling.
 

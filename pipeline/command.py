@@ -17,7 +17,7 @@ from pipeline.budget import LEAST, most_workers, parse_memory, processes_memory
 from pipeline.config import Config
 from pipeline.engine import ENGINES, Engine, open_engine
 from pipeline.listing import batch_table, plan_lines, stage_lines
-from pipeline.memory import share_heap
+from pipeline.memory import end_at_once, share_heap
 from pipeline.progress import Reporter
 from pipeline.usage import default_memory
 
@@ -39,6 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     options = _parser().parse_args(arguments)
     share_heap()
+    end_at_once()
     try:
         return _run(options)
     except Exception as error:

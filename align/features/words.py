@@ -116,7 +116,10 @@ def fold_letter(letter: str) -> str:
 
 def _fold(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Fold all words at once: each distinct character is looked at in Python a single time."""
-    distinct, where = np.unique(codes, return_inverse=True)
+    distinct = np.flatnonzero(np.bincount(codes))  # code points are few: no need to sort the letters
+    where = np.zeros(distinct[-1] + 1 if len(distinct) else 0, dtype=np.int64)
+    where[distinct] = np.arange(len(distinct))
+    where = where[codes]
     letters = [chr(code) for code in distinct]
     expansions, starts = code_points([fold_letter(letter) for letter in letters])
     folded, ends = _gather(expansions, starts, where)

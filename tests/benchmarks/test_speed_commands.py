@@ -8,6 +8,7 @@ import pytest
 from align.errors import WorkError
 from benchmarks import __main__ as speed
 from benchmarks import restart, scaling
+from pipeline.journal import NAME, Journal
 
 pytestmark = pytest.mark.slow
 
@@ -81,12 +82,29 @@ def test_a_killed_run_is_started_again_and_memory_is_watched(command, bitext):
     told = json.loads((out / "results.json").read_text(encoding="utf-8"))
     (only,) = told["restart"]
     assert only["killed"]["killed"].startswith("align after ")
+    assert 0 <= only["kept"] < 1
     assert only["same"] == {"links.txt": True, "scores.txt": True, "links.parquet": True}
     assert told["memory"]["same"] == only["same"]
     assert told["memory"]["sample"] == told["memory"]["pairs_of_corpus"]
     assert 50 << 20 < told["memory"]["whole"]["pss"] <= told["memory"]["whole"]["rss"] < 1 << 30
     assert "RSS within the limit; PSS within the limit" in printed
     assert rows(out / "restart.csv")[0]["same links.txt"] == "yes"
+
+
+@pytest.mark.parametrize("lines", [None, 0, 1, 7])
+def test_the_lines_that_a_killed_run_kept_are_those_of_its_journal(tmp_path, lines):
+    class Run:
+        def unfinished(self, stage):
+            assert stage == "align"
+            return tmp_path
+
+    if lines is not None:
+        with Journal(tmp_path, ["links.txt"], "align 9 lines") as journal:
+            for done in range(1, lines + 1):
+                journal.commit({"lines": done})
+        with open(tmp_path / NAME, "ab") as file:
+            file.write(b'{"sizes": {')
+    assert restart.kept_lines(Run()) == (lines or 0)
 
 
 def test_a_run_that_cannot_be_killed_in_time_is_told(monkeypatch):

@@ -27,6 +27,15 @@ assert main([*words, "preprocess"]) == 0
 print(*sorted(set(sys.modules) - before))
 """
 
+# Exit handlers are called from the last to the first, and before the interpreter collects.
+LAST = """
+import atexit, gc
+atexit.register(lambda: print(gc.get_freeze_count() > 1000))
+from pipeline.command import main
+assert main(["--list"]) == 0
+print(gc.get_freeze_count() > 1000)
+"""
+
 
 class Kept:
     """Something that refers to itself."""
@@ -91,3 +100,10 @@ def test_nothing_is_loaded_among_the_words_of_the_corpus(tmp_path):
         check=True,
     )
     assert done.stdout.split() == []
+
+
+def test_at_the_end_nothing_is_collected():
+    told = subprocess.run(
+        [sys.executable, "-c", LAST], cwd=ROOT, capture_output=True, encoding="utf-8", check=True
+    )
+    assert told.stdout.split("\n")[-3:] == ["False", "True", ""]
