@@ -1,5 +1,7 @@
 """Runs of words and sentences by themselves make what the whole makes, to the byte."""
 
+import math
+import tracemalloc
 from dataclasses import fields
 from itertools import pairwise
 
@@ -147,3 +149,20 @@ def test_a_lexicon_taken_apart_and_put_together_is_the_same():
         one, other = getattr(again, field.name), getattr(whole, field.name)
         assert one.dtype == other.dtype
         assert one.tobytes() == other.tobytes(), field.name
+
+
+def test_choices_are_those_of_every_word_and_take_memory_of_the_pairs_alone():
+    corpus = bitext(4, pairs=2000)
+    together = cooccurrence.index([corpus], N_SOURCE, N_TARGET)
+    lengths = np.stack([np.diff(corpus.source.offsets), np.diff(corpus.target.offsets)], axis=1).tolist()
+    expected = (
+        math.fsum(m * math.log(n + 1) for n, m in lengths),
+        math.fsum(n * math.log(m + 1) for n, m in lengths),
+    )
+    assert log_choices(together) == pytest.approx(expected, rel=1e-12)
+    tracemalloc.start()
+    log_choices(together)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    # n, m and a logarithm of one of them in float64
+    assert peak < 3 * 8 * len(corpus) + 8192
