@@ -106,7 +106,7 @@ class Round:
 
 def begin_denominators(target: Bags, null: np.ndarray, den: np.ndarray) -> None:
     """Fill den of the entries of a run of sentences with p(t | NULL), float32."""
-    np.take(null, target.words, out=den, mode="clip")
+    lexicon_kernels.take(read_only(null), read_only(target.words), den)
 
 
 def add_denominators(
