@@ -232,8 +232,10 @@ def _opened(path: Path, mode: str | None, remedy: str) -> np.ndarray:
                 # Without the class: slices of a memmap cost ten times as much.
                 return np.asarray(np.memmap(path, dtype, mode, start, shape, order))  # type: ignore[call-overload]
             return np.zeros(shape, dtype)
-        values = np.frombuffer(file.read(expected), dtype).reshape(shape, order=order)  # type: ignore[call-overload]
-        return np.array(values)
+        values = np.empty(shape, dtype, order)  # type: ignore[call-overload]
+        if values.size and file.readinto(values.reshape(-1, order="A").view(np.uint8).data) != values.nbytes:
+            raise ValueError("cut off while it was read")
+        return values
 
 
 def _check_size(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:

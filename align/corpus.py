@@ -16,6 +16,9 @@ import numpy as np
 
 from align.arrays import load_array, load_rows, near_rows, save_array
 
+# Pairs whose offsets are read at once.
+_PIECE = 1 << 18
+
 
 @dataclass(frozen=True)
 class Sentences:
@@ -136,6 +139,30 @@ class Corpus:
                 for side in ("source", "target")
             )
         )
+
+    @staticmethod
+    def load_count(folder: Path) -> int:
+        """Return how many pairs :meth:`save` wrote, reading none of them."""
+        return len(load_array(folder / "source.offsets.npy", mapped=True)) - 1
+
+    @classmethod
+    def load_shapes(cls, folder: Path) -> np.ndarray:
+        """Return the numbers of words of each pair of what :meth:`save` wrote, int32, shape (N, 2).
+
+        That is all that it keeps of a pair: 8 bytes, where the corpus itself takes 16.
+
+        Raises
+        ------
+        InputError
+            As :meth:`load_block`.
+        """
+        shapes = np.empty((cls.load_count(folder), 2), dtype=np.int32)
+        for start in range(0, len(shapes), _PIECE):
+            stop = min(start + _PIECE, len(shapes))
+            for column, side in enumerate(("source", "target")):
+                offsets = load_rows(folder / f"{side}.offsets.npy", start, stop + 1)
+                shapes[start:stop, column] = np.diff(offsets)
+        return shapes
 
     @classmethod
     def load_block(cls, folder: Path, start: int, stop: int) -> Corpus:

@@ -7,14 +7,9 @@ machine or on ``--jobs``, as they decide how many pairs the lexicon is learnt fr
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TypeVar
-
-import numpy as np
 
 from align.errors import InputError
 from pipeline.usage import parse_size, show_size
-
-Count = TypeVar("Count", int, np.ndarray)
 
 MB = 1 << 20
 
@@ -50,14 +45,17 @@ def parse_memory(text: str) -> int:
     return memory
 
 
-def index_memory(tokens: Count, pairs: int, words: int) -> Count:
+def index_memory(tokens: int, pairs: int, words: int) -> int:
     """Return what making the index takes: bags and postings, and the text that they are made from."""
     return BASE + 12 * tokens + 24 * pairs + 64 * words
 
 
-def tables_memory(estimating: int, words: int) -> int:
-    """Return what Model 1 takes, with that of :meth:`align.cooccurrence.Cooccurrence.memory`."""
-    return BASE + estimating + 200 * words
+def tables_memory(estimating: int, words: int, pairs: int) -> int:
+    """Return what Model 1 takes, with that of :meth:`align.cooccurrence.Cooccurrence.memory`.
+
+    ``pairs`` are those that are used: meanwhile their order is kept, should fewer of them be taken.
+    """
+    return BASE + estimating + 200 * words + 16 * pairs
 
 
 def markov_memory(cells: int, tokens: int) -> int:
@@ -97,8 +95,8 @@ def preprocess_memory(pairs: int, workers: int) -> int:
 
 
 def embed_memory(pairs: int) -> int:
-    """Return about what the stage ``embed`` takes: vectors, and the word pairs of a sample of the text."""
-    return BASE + int(min(1.0, pairs / 60_000) * 200 * MB)
+    """Return about what the stage ``embed`` takes: vectors, word pairs of a sample, what draws the sample."""
+    return BASE + max(int(min(1.0, pairs / 60_000) * 200 * MB), 24 * pairs)
 
 
 def align_memory(pairs: int, workers: int) -> int:

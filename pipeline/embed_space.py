@@ -55,7 +55,7 @@ def find_seeds(
     else:
         found = {}
         if method in ("auto", "bitext"):
-            cells = words.text.shapes().astype(np.int64).prod(axis=1)
+            cells = words.text.sizes(np.multiply)
             drawn = words.text.sample(cells, CELLS, [context.seed, 4])
             found["bitext"] = bitext_pairs(words.text.take(drawn), words.sizes)
         if method in ("auto", "identical"):

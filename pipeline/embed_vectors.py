@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -15,12 +15,14 @@ from align.corpus import Corpus
 from align.errors import InputError
 from align.fasttext_model import is_model, read_model
 from align.mapping import has_vector
-from align.sampler import shapes_of
 from align.vectors import Vectors, coverage, read_vec
 from align.vocabulary import Vocabulary
 from pipeline.stage import StageContext
 
 SIDES = ("source", "target")
+
+# Pairs whose sizes are looked at together.
+_PIECE = 1 << 18
 
 MOST_EPOCHS = 20
 
@@ -43,21 +45,23 @@ class Text:
     ----------
     folders : tuple of Path
         The corpus and, where it joins, the gold text.
-    rows : tuple of ndarray of int
+    rows : tuple of ndarray of int32
         Which of their pairs may be used, ascending; the pairs are numbered through all parts.
     """
 
     folders: tuple[Path, ...]
     rows: tuple[np.ndarray, ...]
 
-    def shapes(self) -> np.ndarray:
-        """Return the numbers of words of each pair, int32, shape (N, 2)."""
-        return np.concatenate(
-            [
-                shapes_of(Corpus.load(folder))[rows]
-                for folder, rows in zip(self.folders, self.rows, strict=True)
-            ]
-        )
+    def sizes(self, of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
+        """Return ``of(n, m)`` of the numbers of words of each pair, int64, shape (N,)."""
+        found, start = np.empty(sum(map(len, self.rows)), dtype=np.int64), 0
+        for folder, rows in zip(self.folders, self.rows, strict=True):
+            shapes = Corpus.load_shapes(folder)
+            for first in range(0, len(rows), _PIECE):
+                own = shapes[rows[first : first + _PIECE]].astype(np.int64)
+                found[start : start + len(own)] = of(own[:, 0], own[:, 1])
+                start += len(own)
+        return found
 
     def take(self, chosen: np.ndarray) -> Corpus:
         """Return the pairs of the given numbers, ascending, as a copy."""
@@ -74,7 +78,14 @@ class Text:
         if sizes.sum() <= most:
             return np.arange(len(sizes))
         order = np.random.default_rng(seed).permutation(len(sizes))
-        return np.sort(order[np.cumsum(sizes[order]) <= most])
+        count = total = 0
+        while True:  # the pairs taken are few, and so no list of all sums is made
+            sums = total + np.cumsum(sizes[order[count : count + _PIECE]])
+            fitting = int(np.searchsorted(sums, most, side="right"))
+            count += fitting
+            if fitting < len(sums):
+                return np.sort(order[:count])
+            total = int(sums[-1])
 
 
 @dataclass(frozen=True)
@@ -96,10 +107,10 @@ def read_words(context: StageContext) -> Words:
     folder = context.inputs["preprocess"]
     source, target = (Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES)
     folders = [folder / "corpus"]
-    rows = [np.flatnonzero(load_array(folder / "in_statistics.npy"))]
+    rows = [np.flatnonzero(load_array(folder / "in_statistics.npy")).astype(np.int32)]
     if context.option("gold.in_corpus") and (folder / "gold").is_dir():
         folders.append(folder / "gold")
-        rows.append(np.arange(len(Corpus.load(folders[1]))))
+        rows.append(np.arange(Corpus.load_count(folders[1]), dtype=np.int32))
     text = Text(tuple(folders), tuple(rows))
     return Words((source, target), text, (context.option("corpus.source"), context.option("corpus.target")))
 
@@ -136,7 +147,7 @@ def train_on_corpus(
 
     The options are those of the stage.
     """
-    sizes = words.text.shapes().sum(axis=1, dtype=np.int64)
+    sizes = words.text.sizes(np.add)
     effort = effort or min(max(USUAL_EFFORT, int(sizes.sum())), MOST_EFFORT)
     chosen = words.text.sample(sizes, effort, [context.seed, 1])
     if not len(chosen):  # the first pair alone is longer

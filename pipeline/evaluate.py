@@ -139,7 +139,7 @@ def _against_silver(context: StageContext, aligner: Aligner, bias: float) -> dic
         return None
     pairs = load_array(folder / "pairs.npy")[silver]
     labels = Labels.load(folder).take(silver)
-    corpus = Corpus.load(context.inputs["preprocess"] / "corpus").take(pairs)
+    corpus = Corpus.load_chosen(context.inputs["preprocess"] / "corpus", pairs)
     known = [
         [
             Link(int(corpus.source.parents[a + j]), int(corpus.target.parents[b + k]), bool(sure))

@@ -118,6 +118,7 @@ def run(
         return lexicon, likelihoods
 
     used = _tables(context, sample, learn)
+    del sample
     if remote:
         remote.clear()
     memory.trim()

@@ -7,22 +7,24 @@ many fit depends on the text, the options and ``--memory`` alone.
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from align.arrays import load_array
 from align.cooccurrence import Cooccurrence
+from align.corpus import Corpus
 from align.errors import InputError, WorkError
 from align.lexicon import Lexicon
-from align.sampler import shapes_of
 from pipeline import budget
 from pipeline.disk import sync_file, sync_folder, write_json
 from pipeline.kept import checksums, fits
 from pipeline.preprocess_gold import SAME
-from pipeline.sampling import WORK, texts
+from pipeline.sampling import WORK, text_folders, texts
 from pipeline.stage import StageContext
 from pipeline.usage import show_size
 
@@ -81,21 +83,24 @@ class Sample:
         self._chains, self._markov = chains, markov
         folder = context.inputs["preprocess"]
         usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
-        parts = texts(context)
-        self._size = len(parts[0])
-        self._order = np.random.default_rng(context.seed).permutation(usable)
-        self._gold = load_array(folder / SAME) < 0 if parts[1:] else np.zeros(0, dtype=bool)
-        self.all = len(usable) + int(self._gold.sum())
+        folders = text_folders(context)
+        self._size = Corpus.load_count(folders[0])
+        order = np.random.default_rng(context.seed).permutation(usable)
+        del usable
+        self._gold = load_array(folder / SAME) < 0 if folders[1:] else np.zeros(0, dtype=bool)
+        self.all = len(order) + int(self._gold.sum())
         if not self.all:
             raise InputError(f"{folder}: no pair may be counted; look at the reasons in its rejects.tsv")
-        tokens = [shapes_of(part).sum(axis=1, dtype=np.int64) for part in parts]
-        self._gold_tokens = int(tokens[1][self._gold].sum()) if parts[1:] else 0
-        self._tokens = np.cumsum(tokens[0][self._order])
-        self._wanted = min(pairs or len(usable), len(usable))
+        self._gold_tokens = int(_tokens_in(folders[1])[self._gold].sum()) if folders[1:] else 0
+        self._wanted = min(pairs or len(order), len(order))
+        self._order = order[: self._wanted].copy()
+        del order
+        self._tokens = np.cumsum(_tokens_in(folders[0])[self._order])
         self.chosen, self.needed = self._wanted, 0
-        takes = budget.index_memory(self._gold_tokens + self._tokens[: self._wanted], self._size, sum(sizes))
-        if self._wanted and takes[-1] > context.memory:
-            self.chosen = _rounded(int(np.searchsorted(takes, context.memory, side="right")))
+        if self._wanted and self._index_memory() > context.memory:
+            self.chosen = _rounded(self._most_indexed())
+            # There will never be more of them.
+            self._order, self._tokens = self._order[: self.chosen].copy(), self._tokens[: self.chosen].copy()
 
     @property
     def complete(self) -> bool:
@@ -126,8 +131,7 @@ class Sample:
             together = self._make_index(
                 texts(context), *self._sizes, used=self.used(self.chosen), jobs=context.jobs
             )
-            alone = budget.tables_memory(together.memory(self._known_cells, jobs=1), sum(self._sizes))
-            self.needed = max(self._index_memory(), alone)
+            self.needed = max(self._index_memory(), self._tables_memory(together, 1))
             if self.needed <= context.memory and self.count:
                 return replace(together, jobs=self._threads(together))
             self._take_fewer()
@@ -171,18 +175,28 @@ class Sample:
     def _threads(self, together: Cooccurrence) -> int:
         """Return how many threads have room for their own arrays, at least one."""
         return budget.most_workers(
-            lambda jobs: budget.tables_memory(
-                together.memory(self._known_cells, jobs=jobs), sum(self._sizes)
-            ),
-            self._context.memory,
-            self._context.jobs,
+            lambda jobs: self._tables_memory(together, jobs), self._context.memory, self._context.jobs
         )
+
+    def _tables_memory(self, together: Cooccurrence, jobs: int) -> int:
+        estimating = together.memory(self._known_cells, jobs=jobs)
+        return budget.tables_memory(estimating, sum(self._sizes), self.chosen)
 
     def _tokens_of(self, chosen: int) -> int:
         return self._gold_tokens + (int(self._tokens[chosen - 1]) if chosen else 0)
 
-    def _index_memory(self) -> int:
-        return int(budget.index_memory(self._tokens_of(self.chosen), self._size, sum(self._sizes)))
+    def _index_memory(self, chosen: int | None = None) -> int:
+        tokens = self._tokens_of(self.chosen if chosen is None else chosen)
+        return budget.index_memory(tokens, self._size, sum(self._sizes))
+
+    def _most_indexed(self) -> int:
+        """Return how many pairs can be indexed within the memory."""
+        return bisect_right(range(1, self._wanted + 1), self._context.memory, key=self._index_memory)
+
+
+def _tokens_in(folder: Path) -> np.ndarray:
+    """Return the words of both sides of each pair of a text, int64, shape (N,)."""
+    return Corpus.load_shapes(folder).sum(axis=1, dtype=np.int64)
 
 
 def _rounded(pairs: int) -> int:

@@ -161,7 +161,7 @@ def _cut(context: StageContext, work: Path, used: np.ndarray) -> _Text:
     blocks: list[BlockItem] = []
     tokens, longest, start = 0, (0, 0), 0
     for folder in text_folders(context):
-        shapes = sampler.shapes_of(Corpus.load(folder))
+        shapes = Corpus.load_shapes(folder)
         rows = np.flatnonzero(used[start : start + len(shapes)])
         start += len(shapes)
         shapes = shapes[rows]
@@ -187,7 +187,7 @@ def _put_together(
     shelves = [Shelf(work, len(blocks), side) for side in range(2)]
     folder = context.inputs["preprocess"]
     gold = _Gold(context)
-    with PosteriorAppender(context.folder / POSTERIORS / CORPUS, len(Corpus.load(folder / CORPUS))) as out:
+    with PosteriorAppender(context.folder / POSTERIORS / CORPUS, Corpus.load_count(folder / CORPUS)) as out:
         for item in blocks:
             both = [shelf[item.number] for shelf in shelves]
             ahead, back = (
@@ -226,7 +226,7 @@ class _Gold:
         if self._same is None:
             return
         there = np.flatnonzero(self._same >= 0)
-        parts = [*self._parts, (there, Posteriors.load(folder / CORPUS).take(self._same[there]))]
+        parts = [*self._parts, (there, Posteriors.load_chosen(folder / CORPUS, self._same[there]))]
         whole = Posteriors.join([found for _, found in parts])
         rows = np.concatenate([rows for rows, _ in parts])
         order = np.argsort(rows)

@@ -93,7 +93,7 @@ def find_block(item: BlockItem) -> int:
     """Find the candidates of a block, write them and its text; return how many there are."""
     folder = Path(item.work) / "blocks" / str(item.number)
     if not folder.exists():
-        corpus = Corpus.load(Path(item.text)).take(item.rows)
+        corpus = Corpus.load_chosen(Path(item.text), item.rows)
         both = candidates.find(corpus, Lexicon.load(Path(item.work).parent, mapped=True))
         with written_whole(folder) as aside:
             corpus.save(aside)

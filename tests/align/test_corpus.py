@@ -27,6 +27,21 @@ def test_blocks_are_read_alone(tmp_path):
         assert equal(Corpus.load_block(tmp_path, start, stop), CORPUS.block(start, stop))
 
 
+@pytest.mark.parametrize("piece", [1, 3, 1000])
+def test_shapes_are_read_alone(tmp_path, monkeypatch, piece):
+    monkeypatch.setattr("align.corpus._PIECE", piece)
+    CORPUS.save(tmp_path)
+    for name in ("ids", "parents"):
+        (tmp_path / f"source.{name}.npy").unlink()
+    shapes = Corpus.load_shapes(tmp_path)
+    assert shapes.dtype == np.int32
+    assert shapes.tolist() == [[2, 1], [0, 2], [1, 0], [3, 1]]
+    assert Corpus.load_count(tmp_path) == 4
+    np.save(tmp_path / "target.offsets.npy", np.zeros(3, dtype=np.int64))
+    with pytest.raises(InputError, match=r"target\.offsets\.npy: .*no rows"):
+        Corpus.load_shapes(tmp_path)
+
+
 CHOICES = ([], [2], [0, 1, 3], [1, 1, 2], [3, 0, 2, 1])
 
 

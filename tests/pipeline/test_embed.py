@@ -9,7 +9,7 @@ import pytest
 from align.corpus import Corpus, Sentences
 from align.errors import InputError
 from align.vocabulary import Vocabulary
-from pipeline import embed
+from pipeline import embed, embed_vectors
 from pipeline.embed_space import ENOUGH
 from pipeline.embed_vectors import Text
 from pipeline.engine import Serial
@@ -435,7 +435,9 @@ def test_pairs_are_taken_from_the_disk_not_through_mapped_files(tmp_path, monkey
     rows = (np.flatnonzero(generator.random(3000) < 0.7), np.arange(20))
     text = Text((tmp_path / "corpus", tmp_path / "gold"), rows)
     used = Corpus.join([part.take(own) for part, own in zip(parts, rows, strict=True)])
-    np.testing.assert_array_equal(text.shapes(), np.stack([used.source.lengths(), used.target.lengths()], 1))
+    monkeypatch.setattr(embed_vectors, "_PIECE", 700)
+    n, m = used.source.lengths(), used.target.lengths()
+    np.testing.assert_array_equal(text.sizes(np.multiply), n * m)
     monkeypatch.setattr(Corpus, "load", None)
     some = np.sort(generator.choice(len(used), 200, replace=False))
     for chosen in (some, np.arange(len(used)), np.arange(5)):
@@ -445,3 +447,16 @@ def test_pairs_are_taken_from_the_disk_not_through_mapped_files(tmp_path, monkey
                 left, right = (getattr(getattr(each, side), name) for each in (found, expected))
                 assert left.dtype == right.dtype
                 np.testing.assert_array_equal(left, right)
+
+
+@pytest.mark.parametrize("piece", [1, 7, 1000])
+@pytest.mark.parametrize("most", [0, 1, 150, 151, 299, 300, 10**9])
+def test_a_sample_is_drawn_as_long_as_it_fits(monkeypatch, piece, most):
+    monkeypatch.setattr(embed_vectors, "_PIECE", piece)
+    sizes = np.random.default_rng(3).integers(0, 4, 200)
+    order = np.random.default_rng([5, 1]).permutation(200)
+    expected = np.sort(order[np.cumsum(sizes[order]) <= most])
+    if sizes.sum() <= most:
+        expected = np.arange(200)
+    found = Text((), ()).sample(sizes, most, [5, 1])
+    np.testing.assert_array_equal(found, expected)
