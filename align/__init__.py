@@ -6,10 +6,10 @@ global state and knows nothing of the pipeline that drives it.
 
 from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from align.aligner import Aligner
+from align.core.version import __version__
 
-__version__ = "0.1.0"
+if TYPE_CHECKING:
+    from align.model.aligner import Aligner
 
 __all__ = ["Aligner", "__version__"]
 
@@ -17,7 +17,7 @@ __all__ = ["Aligner", "__version__"]
 def __getattr__(name: str) -> Any:
     """Import the aligner when it is first asked for: it brings the compiler, which the formats do without."""
     if name == "Aligner":
-        from align.aligner import Aligner
+        from align.model.aligner import Aligner
 
         return Aligner
     raise AttributeError(f"module 'align' has no attribute {name!r}")

@@ -12,7 +12,7 @@ import shutil
 from pathlib import Path
 
 from align.cli.parser import Parser
-from align.errors import InputError, LiaisonError, WorkError
+from align.core.errors import InputError, LiaisonError, WorkError
 from benchmarks import peers, texts
 from benchmarks.command import add_output_arguments, finish
 from benchmarks.figures import facts, write_csv, write_json

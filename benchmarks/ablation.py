@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 
 from align.cli.parser import Parser
-from align.errors import InputError
+from align.core.errors import InputError
+from align.evaluation.metrics import bootstrap, paired_bootstrap, score, statistics
 from align.features import DEFAULT_GROUPS
-from align.heldout import folds
+from align.learning.heldout import folds
 from align.links import read_file
-from align.metrics import bootstrap, paired_bootstrap, score, statistics
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import difference_of, facts, facts_text, markdown, percent, publish, read_lines
@@ -27,7 +27,7 @@ from benchmarks.gold import links_file
 from benchmarks.hansards import TRAIN
 from benchmarks.models import Training, links_with
 from benchmarks.runs import Kernels, Pipeline
-from pipeline import train
+from pipeline.stages.train import stage as train
 
 FOLDS = 5
 ALL = "all groups"

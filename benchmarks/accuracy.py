@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from align.cli.parser import Parser
-from align.corpus import Corpus
-from align.errors import InputError
+from align.core.errors import InputError
+from align.data.corpus import Corpus
 from align.links import format_pharaoh
-from align.posteriors import load_if_there
+from align.statistics.posteriors import load_if_there
 from benchmarks import eflomal, hansards
 from benchmarks.command import add_common_arguments, finish, tool_of
 from benchmarks.figures import (

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-from align.errors import LiaisonError
+from align.core.errors import LiaisonError
 from benchmarks import eflomal
 from benchmarks.process import ROOT
 

@@ -16,13 +16,13 @@ from typing import Any
 
 import numpy as np
 
-from align.aligner import Aligner
-from align.bitext import open_bitext
 from align.cli.parser import Parser
-from align.corpus import Corpus
-from align.errors import InputError
+from align.core.errors import InputError
+from align.data.bitext import open_bitext
+from align.data.corpus import Corpus
 from align.links import Link, read_file
-from align.posteriors import load_if_there
+from align.model.aligner import Aligner
+from align.statistics.posteriors import load_if_there
 from benchmarks import hansards, recipe
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish, read_lines, write_lines

@@ -13,17 +13,17 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array
-from align.corpus import Corpus, Sentences
-from align.errors import InputError
+from align.core.arrays import load_array
+from align.core.errors import InputError
+from align.core.ragged import SIDES
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
 from align.links import Link, format_pharaoh, read_file
-from align.symmetrize import METHODS
-from align.vocabulary import Vocabulary
+from align.links.symmetrize import METHODS
 from benchmarks.figures import read_lines, write_lines
 from benchmarks.process import Usage, call, environment, measure
-from pipeline.preprocess_gold import SAME
+from pipeline.stages.preprocess.gold import SAME
 
-SIDES = ("source", "target")
 _VERSION = "from importlib.metadata import version; print(version('eflomal'))"
 
 

@@ -17,9 +17,9 @@ from typing import Any
 import numpy as np
 
 import align
+from align.evaluation.metrics import Difference, paired_bootstrap, statistics
+from align.evaluation.metrics import score as plain_score
 from align.links import read_file
-from align.metrics import Difference, paired_bootstrap, statistics
-from align.metrics import score as plain_score
 from benchmarks.process import Usage, call, environment
 
 _PACKAGES = ("numpy", "scipy", "numba", "fasttext-community")

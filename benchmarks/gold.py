@@ -6,11 +6,11 @@ from pathlib import Path
 
 import numpy as np
 
-from align.corpus import Corpus
-from align.errors import InputError
-from align.features.edges import edge_offsets
+from align.core.errors import InputError
+from align.core.ragged import edge_offsets
+from align.data.corpus import Corpus
 from align.links import Link
-from align.posteriors import Posteriors
+from align.statistics.posteriors import Posteriors
 from benchmarks.eflomal import surface_links
 
 _ENDINGS = ("", ".xz", ".gz", ".zst")

@@ -15,10 +15,10 @@ from pathlib import Path
 import numpy as np
 
 from align.cli.parser import Parser
-from align.errors import InputError
-from align.streams import open_text
+from align.core.errors import InputError
+from align.data.streams import open_text
 from benchmarks.command import add_output_arguments, finish
-from pipeline.places import check_file
+from pipeline.config.places import check_file
 
 # A word that comes at most so often is rare.
 RARE = 5

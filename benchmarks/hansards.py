@@ -6,7 +6,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from align.errors import InputError
+from align.core.errors import InputError
 from benchmarks.figures import read_lines
 from benchmarks.gold import links_file, text_file
 

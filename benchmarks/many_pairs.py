@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from align.cli.parser import Parser
-from align.errors import InputError, WorkError
+from align.core.errors import InputError, WorkError
 from align.solvers import SOLVERS, Fit
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish

@@ -10,22 +10,22 @@ from typing import Any
 
 import numpy as np
 
-from align.aligner import Aligner
-from align.arrays import load_array
-from align.calibrating import calibrate
-from align.calibration import Calibration, rare_words
-from align.corpus import Corpus
+from align.core.arrays import load_array
+from align.data.corpus import Corpus
+from align.data.vocabulary import Vocabulary
 from align.features import Edges
-from align.heldout import Learner
-from align.labels import Labels
+from align.learning.calibrating import calibrate
+from align.learning.calibration import Calibration, rare_words
+from align.learning.heldout import Learner
 from align.links import Link
-from align.posteriors import load_if_there
-from align.shipped import find_weights
-from align.vocabulary import Vocabulary
-from align.weights import Weights
+from align.model.aligner import Aligner
+from align.model.shipped import find_weights
+from align.model.weights import Weights
+from align.problems.labels import Labels
+from align.statistics.posteriors import load_if_there
 from benchmarks.figures import read_lines
-from pipeline.featurize import labelled_pairs
-from pipeline.train_model import NO_WEIGHTS
+from pipeline.stages.featurize import labelled_pairs
+from pipeline.stages.train.model import NO_WEIGHTS
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,8 @@ class Training:
     texts : tuple of (str, str)
         Both sides of each pair.
     rare : (ndarray of bool, ndarray of bool)
-        Which words are rare in the text their statistics are of (:func:`align.calibration.rare_words`).
+        Which words are rare in the text their statistics are of
+        (:func:`align.learning.calibration.rare_words`).
     """
 
     edges: Edges

@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from align import fertility, matching, projections
 from align.cli.parser import Parser
 from align.features import Edges
-from align.labels import Labels
-from align.problem import MatchingProblem
-from align.programme import ProgrammeProblem
+from align.matching import assignment as matching
+from align.matching import fertility, projections
+from align.problems.labels import Labels
+from align.problems.linear_program import ProgrammeProblem
+from align.problems.problem import MatchingProblem
 from align.solvers import bcfw
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish

@@ -14,13 +14,14 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array
-from align.corpus import Corpus
-from align.errors import InputError, WorkError
+from align.core.arrays import load_array
+from align.core.errors import InputError, WorkError
+from align.core.ragged import SIDES
+from align.data.corpus import Corpus
+from align.data.vocabulary import Vocabulary
 from align.links import Link
-from align.vocabulary import Vocabulary
 from benchmarks import eflomal
-from benchmarks.eflomal import SIDES, lines_of, surface_links, text_of
+from benchmarks.eflomal import lines_of, surface_links, text_of
 from benchmarks.figures import read_lines, write_lines
 from benchmarks.process import Plan, Usage, call, environment, watch
 from benchmarks.runs import POLL

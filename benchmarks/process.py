@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from align.errors import WorkError
+from align.core.errors import WorkError
 
 ROOT = Path(__file__).resolve().parent.parent
 _MEASURED = Path(__file__).resolve().with_name("measured.py")

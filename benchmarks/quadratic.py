@@ -1,9 +1,9 @@
 """Whether a learnt bonus for consecutive links pays, and what it costs to decode with it.
 
 The structured SVM learns plain matchings, and matchings in which consecutive links earn a bonus
-(:mod:`align.quadratic`), from the same features of the same gold pairs: the first ones of the Hansards by
-5-fold cross-validation, other gold in halves. The features of the neighbours may do the work of the bonus, so
-both are measured with them and without.
+(:mod:`align.matching.quadratic`), from the same features of the same gold pairs: the first ones of the
+Hansards by 5-fold cross-validation, other gold in halves. The features of the neighbours may do the work of
+the bonus, so both are measured with them and without.
 """
 
 from __future__ import annotations
@@ -17,20 +17,21 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from align import matching, quadratic
 from align.cli.parser import Parser
-from align.corpus import Corpus
-from align.errors import InputError
+from align.core.errors import InputError
+from align.data.corpus import Corpus
+from align.evaluation.metrics import bootstrap, paired_bootstrap, score, statistics
 from align.features import Edges, Resources
 from align.features.groups import GROUPS, SCALE
-from align.heldout import folds
-from align.labels import Labels
+from align.features.scoring import score_edges
+from align.learning.heldout import folds
 from align.links import Link, read_file
-from align.metrics import bootstrap, paired_bootstrap, score, statistics
-from align.model import Model
-from align.problem import MatchingProblem
-from align.quadratic_problem import QuadraticProblem
-from align.scoring import score_edges
+from align.matching import assignment as matching
+from align.matching import quadratic
+from align.model.folder import Model
+from align.problems.labels import Labels
+from align.problems.problem import MatchingProblem
+from align.problems.quadratic import QuadraticProblem
 from align.solvers import bcfw
 from benchmarks import hansards, recipe
 from benchmarks.command import add_common_arguments, finish

@@ -16,9 +16,9 @@ from typing import Any
 import numpy as np
 
 from align.cli.parser import Parser
-from align.errors import InputError
-from align.solvers.away_steps import VARIANTS, frank_wolfe, listed
-from align.solvers.rafw import L1Ball, rafw
+from align.core.errors import InputError
+from align.solvers.generic.away_steps import VARIANTS, frank_wolfe, listed
+from align.solvers.generic.rafw import L1Ball, rafw
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.solvers import LEVELS

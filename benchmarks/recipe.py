@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from align.errors import InputError
-from align.weights import Weights
+from align.core.errors import InputError
+from align.model.weights import Weights
 from benchmarks.figures import read_lines, write_lines
 from benchmarks.gold import links_file, text_file
 from benchmarks.models import Training

@@ -9,12 +9,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.aligner import Aligner
-from align.calibration import rare_words
-from align.corpus import Corpus
+from align.data.corpus import Corpus
+from align.learning.calibration import rare_words
 from align.links import Link
-from align.pairs import PairBlock
-from align.posteriors import Posteriors
+from align.model.aligner import Aligner
+from align.model.pairs import PairBlock
+from align.statistics.posteriors import Posteriors
 
 BINS = 15
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from align.cli.parser import Parser
-from align.errors import InputError, WorkError
+from align.core.errors import InputError, WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish
 from benchmarks.figures import Table, facts, facts_text, markdown, write_csv, write_json
@@ -24,8 +24,8 @@ from benchmarks.process import Watched
 from benchmarks.repeats import Spread
 from benchmarks.runs import Pipeline
 from benchmarks.stages import Runs, StageFigures, figures_of, pairs_of, whole
-from pipeline.journal import NAME as JOURNAL
-from pipeline.usage import parse_size
+from pipeline.work.journal import NAME as JOURNAL
+from pipeline.work.usage import parse_size
 
 _MEBIBYTE = 2**20
 

@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from align.errors import WorkError
+from align.core.errors import WorkError
 from benchmarks.process import ROOT, Plan, Usage, Watched, environment, measure, watch
-from pipeline.graph import STAGES
+from pipeline.run.graph import STAGES
 
 # Stages are timed once their kernels are compiled; a stage that still compiled some is run again, at most
 # so many times.

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from align.cli.parser import Parser
-from align.errors import WorkError
+from align.core.errors import WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish
 from benchmarks.figures import Table, facts, facts_text, markdown, write_csv, write_json

@@ -19,13 +19,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from align.arrays import load_array
 from align.cli.parser import Parser
-from align.errors import InputError
+from align.core.arrays import load_array
+from align.core.errors import InputError
 from align.features import Edges
-from align.labels import Labels
-from align.multilabel import MultilabelProblem, all_edges
-from align.problem import MatchingProblem, Problem
+from align.problems.labels import Labels
+from align.problems.multilabel import MultilabelProblem, all_edges
+from align.problems.problem import MatchingProblem, Problem
 from align.solvers import SOLVERS, Fit, Row
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
@@ -33,7 +33,7 @@ from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.hansards import TRAIN
 from benchmarks.process import ROOT
 from benchmarks.runs import Pipeline
-from pipeline.plots import training_curve
+from pipeline.stages.train.plots import training_curve
 
 # Options a solver is also run with: a name for the tables, the solver and its options.
 VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"bcfw, no cache": ("bcfw", {"cache": 0})}

@@ -8,13 +8,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from align.errors import InputError, WorkError
+from align.core.errors import InputError, WorkError
 from benchmarks.figures import read_lines
 from benchmarks.hansards import merged
 from benchmarks.process import Usage, Watched
 from benchmarks.runs import Kernels, Pipeline
 from benchmarks.texts import Settings
-from pipeline.graph import STAGES
+from pipeline.run.graph import STAGES
 
 # Kernels are compiled before the clock runs, on so many pairs. A run that compiled one all the same is made
 # again, at most so many times.

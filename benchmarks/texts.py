@@ -11,11 +11,11 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from align.errors import InputError
+from align.core.errors import InputError
 from benchmarks.gold import links_file, text_file
 from benchmarks.hansards import merged
-from pipeline.budget import parse_memory
-from pipeline.places import check_file, is_url
+from pipeline.config.places import check_file, is_url
+from pipeline.work.budget import parse_memory
 
 Settings = dict[str, dict[str, Any]]
 

@@ -2,7 +2,7 @@
 
 import sys
 
-from pipeline.command import main
+from pipeline.run.command import main
 
 if __name__ == "__main__":
     sys.exit(main())

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from pipeline.graph import STAGES
+from pipeline.run.graph import STAGES
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -166,7 +166,7 @@ def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
         (copy / "sample" / "latest" / name).unlink()
     program = (
         "import sys; from pipeline import journal; journal.EVERY = journal.REST = 0\n"
-        "from pipeline.command import main; sys.exit(main(sys.argv[1:]))"
+        "from pipeline.run.command import main; sys.exit(main(sys.argv[1:]))"
     )
     arguments = command(copy, "--jobs", jobs, "--set", "align.block=5")[2:]
     lines = [""]

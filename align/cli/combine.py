@@ -12,9 +12,9 @@ from functools import partial
 from itertools import zip_longest
 
 from align.cli.terminal import only_one_stdin, open_input, open_output, say
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links import FORMATS, AlignedPair, Base, Link, format_pharaoh, read, swapped
-from align.symmetrize import METHODS, symmetrize
+from align.links.symmetrize import METHODS, symmetrize
 
 # A reverse file that shares so many times as many links when swapped is said to look swapped.
 _SWAPPED = 2

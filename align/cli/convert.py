@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from itertools import chain, repeat
 
 from align.cli.terminal import only_one_stdin, open_input, open_output, say
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links import FORMATS, AlignedPair, Base, Format, check_bounds, find_format, read, read_text
 from align.links import rebased as counted_from_0
 

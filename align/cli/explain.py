@@ -10,8 +10,8 @@ import argparse
 import json
 from typing import Any
 
-from align.aligner import Aligner
-from align.errors import InputError
+from align.core.errors import InputError
+from align.model.aligner import Aligner
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

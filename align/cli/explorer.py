@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from align.cli.terminal import say
-from align.errors import LiaisonError
+from align.core.errors import LiaisonError
 from align.report import policy
 
 ADDRESS = "127.0.0.1"

@@ -20,10 +20,10 @@ from typing import NamedTuple
 import numpy as np
 
 from align.cli.terminal import only_one_stdin, open_input, open_output
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links import check_bounds, parse_pharaoh, read_text
-from align.model import Model
-from align.shipped import find_model
+from align.model.folder import Model
+from align.model.shipped import find_model
 from align.text.normalise import lookup_key
 
 

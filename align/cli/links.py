@@ -18,11 +18,11 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
-from align.aligner import Aligner
-from align.bitext import Row, open_bitext
-from align.blocklinks import BlockLinks
 from align.cli.terminal import only_one_stdin, open_output, say
-from align.errors import InputError
+from align.core.errors import InputError
+from align.data.bitext import Row, open_bitext
+from align.model.aligner import Aligner
+from align.model.blocklinks import BlockLinks
 from align.text.processor import Tokens
 
 _PAIRS_AT_A_TIME = 512

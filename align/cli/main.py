@@ -10,10 +10,10 @@ import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
-from align import __version__
 from align.cli.parser import Parser
 from align.cli.terminal import say, use_utf8
-from align.errors import InputError, LiaisonError, WorkError
+from align.core.errors import InputError, LiaisonError, WorkError
+from align.core.version import __version__
 
 COMMANDS = {
     "links": "align sentence pairs with a model",

@@ -11,12 +11,12 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from align.calibration import Calibration
 from align.cli.terminal import say
-from align.model import Model
-from align.model_reading import read_description, read_weights_description
-from align.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
-from align.weights import Weights
+from align.learning.calibration import Calibration
+from align.model.folder import Model
+from align.model.reading import read_description, read_weights_description
+from align.model.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
+from align.model.weights import Weights
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

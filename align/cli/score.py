@@ -11,9 +11,9 @@ import json
 from dataclasses import asdict
 from typing import Any
 
-from align import metrics
 from align.cli import sides
 from align.cli.terminal import only_one_stdin, say
+from align.evaluation import metrics
 from align.links import FORMATS, Link, swapped
 
 # A hypothesis that would match so many times as many gold links in another reading is said to.

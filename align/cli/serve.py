@@ -10,10 +10,10 @@ import errno
 from collections.abc import Sequence
 from typing import Any
 
-from align.aligner import Aligner
 from align.cli.explorer import ADDRESS, MOST_CHARACTERS, make_server
-from align.errors import InputError, LiaisonError, WorkError
+from align.core.errors import InputError, LiaisonError, WorkError
 from align.links import Link
+from align.model.aligner import Aligner
 from align.report import Fact, ShownPair, as_json, model_facts, reasons_of, render
 
 # Words of a sentence: the matrix of two such can still be looked at.

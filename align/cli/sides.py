@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from align.cli.terminal import open_input, say
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links import (
     AlignedPair,
     Base,

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
-from align.errors import InputError, WorkError
-from align.streams import open_text
+from align.core.errors import InputError, WorkError
+from align.data.streams import open_text
 
 
 def use_utf8() -> None:

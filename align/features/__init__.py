@@ -1,7 +1,6 @@
 """Features of the possible links of sentence pairs: a table of named groups, compiled kernels."""
 
-from align.features.edges import Edges, Extra, edge_offsets, word_offsets
-from align.features.extra import DEFAULT_EXTRA_GROUPS, EXTRA_GROUPS, extra_names, parse_extra_groups
+from align.features.edges import Edges, Extra
 from align.features.groups import (
     BIAS,
     DEFAULT_GROUPS,
@@ -15,6 +14,7 @@ from align.features.groups import (
     score_parts,
 )
 from align.features.resources import Resources
+from align.features.word_features import DEFAULT_EXTRA_GROUPS, EXTRA_GROUPS, extra_names, parse_extra_groups
 
 __all__ = [
     "BIAS",
@@ -28,12 +28,10 @@ __all__ = [
     "Resources",
     "compute",
     "compute_parts",
-    "edge_offsets",
     "extra_names",
     "feature_names",
     "pair_shapes",
     "parse_extra_groups",
     "parse_groups",
     "score_parts",
-    "word_offsets",
 ]

@@ -18,15 +18,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.core.kernels import kernel
+from align.core.mapped import in_pieces
+from align.core.ragged import read_only
 from align.features import competition, rows
 from align.features.resources import Resources
-from align.kernels import kernel
-from align.mapped import in_pieces
 
 if TYPE_CHECKING:
     from align.features.block import Block
-    from align.lexicon import Lexicon
-    from align.posteriors import Links
+    from align.statistics.lexicon import Lexicon
+    from align.statistics.posteriors import Links
 
 _NAMES = (
     "dice",
@@ -123,11 +124,11 @@ def _of_edges(
             target.words,
             place,
             CELLS_A_SEARCH,
-            _read_only(lexicon.offsets),
-            _read_only(lexicon.targets),
-            _read_only(tables[0]),
-            _read_only(tables[1]),
-            _read_only(tables[2]),
+            read_only(lexicon.offsets),
+            read_only(lexicon.targets),
+            read_only(tables[0]),
+            read_only(tables[1]),
+            read_only(tables[2]),
             first,
             second,
             third,
@@ -164,13 +165,6 @@ def fill(block: Block, out: np.ndarray) -> None:
     competition.compete(found.dice, block.shapes, block.offsets, out[own:])
     joint = out[_NAMES.index("joint"), : len(found.dice)]
     competition.compete(joint, block.shapes, block.offsets, out[own + len(competition.SUFFIXES) :])
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    """Return a read-only view: memory-mapped and other arrays then share one compiled kernel."""
-    view = np.asarray(array).view()
-    view.flags.writeable = False
-    return view
 
 
 @kernel(error_model="numpy")

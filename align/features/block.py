@@ -13,19 +13,19 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.corpus import Corpus, Sentences
+from align.core.lazy import lazy
+from align.core.mapped import take_rows
+from align.core.ragged import edge_offsets
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
 from align.features import association, chain, cosine, posterior, spelling
 from align.features.association import Association
-from align.features.edges import edge_offsets
 from align.features.resources import Resources
-from align.features.words import WordTable
-from align.lazy import lazy
-from align.mapped import take_rows
-from align.vocabulary import Vocabulary
+from align.text.words import WordTable
 
 if TYPE_CHECKING:
     from align.features.chain import Posteriors as ChainPosteriors
-    from align.posteriors import Posteriors
+    from align.statistics.posteriors import Posteriors
 
 
 class Side:

@@ -24,9 +24,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.features import competition, rows
 from align.features.resources import Resources
-from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.kernels import kernel
+from align.core.kernels import kernel
 
 SUFFIXES = ("row_margin", "column_margin", "row_share", "column_share", "best")
 

@@ -9,12 +9,12 @@ from pathlib import Path
 
 import numpy as np
 
-from align.arrays import load_array, save_array
-from align.errors import InputError
-from align.scoring import score_edges
+from align.core.arrays import load_array, save_array
+from align.core.errors import InputError
+from align.core.ragged import SIDES, edge_offsets, rows_at, word_offsets
+from align.features.scoring import score_edges
 
 _REMEDY = "run featurize again, with --force"
-_SIDES = ("source", "target")
 
 
 @dataclass(frozen=True)
@@ -84,12 +84,11 @@ class Edges:
 
     def take(self, chosen: np.ndarray) -> Edges:
         """Return the pairs with the given indices (int array, any order) as a copy."""
-        where = _rows(self.offsets, chosen)
-        shapes = self.shapes[chosen]
+        offsets, where = rows_at(self.offsets, chosen)
         extra = self.extra
         if extra is not None:
-            extra = extra.rows(*(_rows(starts, chosen) for starts in word_offsets(self.shapes)))
-        return Edges(shapes, edge_offsets(shapes), self.features[where], self.names, extra)
+            extra = extra.rows(*(rows_at(starts, chosen)[1] for starts in word_offsets(self.shapes)))
+        return Edges(self.shapes[chosen], offsets, self.features[where], self.names, extra)
 
     @classmethod
     def join(cls, parts: Sequence[Edges]) -> Edges:
@@ -109,7 +108,7 @@ class Edges:
         if extras:
             if len(extras) != len(parts) or len({each.names for each in extras}) != 1:
                 raise ValueError("edges: the blocks have different features of words")
-            source, target = (np.concatenate([getattr(each, side) for each in extras]) for side in _SIDES)
+            source, target = (np.concatenate([getattr(each, side) for each in extras]) for side in SIDES)
             extra = Extra(source, target, extras[0].names)
         return cls(shapes, edge_offsets(shapes), features, parts[0].names, extra)
 
@@ -122,7 +121,7 @@ class Edges:
         save_description(folder, self.shapes, self.names, () if extra is None else extra.names)
         save_array(folder / "features.npy", self.features)
         if extra is not None:
-            for side in _SIDES:
+            for side in SIDES:
                 save_array(folder / f"extra.{side}.npy", getattr(extra, side))
 
     @classmethod
@@ -147,7 +146,7 @@ class Edges:
 
 def _load_extra(folder: Path, shapes: np.ndarray, mapped: bool) -> Extra:
     names = _read_names(folder / "extra.names.json")
-    sides = [load_array(folder / f"extra.{side}.npy", mapped=mapped, remedy=_REMEDY) for side in _SIDES]
+    sides = [load_array(folder / f"extra.{side}.npy", mapped=mapped, remedy=_REMEDY) for side in SIDES]
     words = shapes.sum(axis=0, dtype=np.int64).tolist()
     found = [list(side.shape) for side in sides]
     if any(len(shape) != 2 for shape in found) or found != [
@@ -175,23 +174,3 @@ def save_description(
         if listed or file == "names.json":
             text = json.dumps(list(listed), ensure_ascii=False, indent=0) + "\n"
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
-
-
-def edge_offsets(shapes: np.ndarray) -> np.ndarray:
-    """Return where the edges of each pair begin, int64, shape (N + 1,), given shapes (N, 2)."""
-    offsets = np.zeros(len(shapes) + 1, dtype=np.int64)
-    np.cumsum(shapes[:, 0].astype(np.int64) * shapes[:, 1], out=offsets[1:])
-    return offsets
-
-
-def word_offsets(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return where the source and the target words of each pair begin, int64, shapes (N + 1,)."""
-    starts = np.zeros((2, len(shapes) + 1), dtype=np.int64)
-    np.cumsum(shapes.T, axis=1, out=starts[:, 1:])
-    return starts[0], starts[1]
-
-
-def _rows(starts: np.ndarray, chosen: np.ndarray) -> np.ndarray:
-    """Return the rows of the chosen pairs, one after the other."""
-    rows = [np.arange(starts[pair], starts[pair + 1]) for pair in chosen]
-    return np.concatenate([np.zeros(0, dtype=np.int64), *rows])

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.corpus import Corpus
-from align.errors import InputError
+from align.core.errors import InputError
+from align.core.ragged import edge_offsets, runs_of
+from align.data.corpus import Corpus
 from align.features import (
     association,
     chain,
@@ -30,13 +31,13 @@ from align.features import (
     spelling,
 )
 from align.features.block import Block
-from align.features.edges import Edges, Extra, edge_offsets
-from align.features.extra import compute_extra, join_extras
+from align.features.edges import Edges, Extra
 from align.features.resources import Resources
-from align.scoring import Scores
+from align.features.scoring import Scores
+from align.features.word_features import compute_extra, join_extras
 
 if TYPE_CHECKING:
-    from align.posteriors import Posteriors
+    from align.statistics.posteriors import Posteriors
 
 DEFAULT_GROUPS = ("cosine", "position", "spelling", "frequency", "lexical", "chain", "context", "posterior")
 BIAS = "bias"
@@ -180,7 +181,8 @@ def compute(
     posteriors : Posteriors, optional
         What was sampled of the N pairs.
     extra_groups : sequence of str
-        Names from :data:`align.features.extra.EXTRA_GROUPS`; with none there are no features of words.
+        Names from :data:`align.features.word_features.EXTRA_GROUPS`; with none there are no features of
+        words.
 
     Returns
     -------
@@ -239,7 +241,8 @@ def score_parts(
     """Yield the scores of a block's edges a few pairs at a time, without keeping any features.
 
     The arguments but ``weights``, float64, one a feature of edges and then of words, are those of
-    :func:`compute`, and the scores are, bit by bit, what :func:`align.decoding.score` gives for its features.
+    :func:`compute`, and the scores are, bit by bit, what :func:`align.matching.decoding.score` gives for its
+    features.
     """
     sizes = [len(GROUPS[group].names(resources)) for group in groups]
     own = 1 + sum(sizes)
@@ -263,10 +266,10 @@ def _parts(
 ) -> Iterator[tuple[int, int, Block]]:
     """Yield runs of pairs, from and to, ready to be filled."""
     offsets = edge_offsets(pair_shapes(corpus))
-    for start, stop in spans(offsets, _EDGES_A_BLOCK):
+    for start, stop in runs_of(offsets, _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
         block = Block(corpus.block(start, stop), resources, *words, stored)
-        for first, last in spans(block.offsets, EDGES_AT_A_TIME):
+        for first, last in runs_of(block.offsets, EDGES_AT_A_TIME):
             yield start + first, start + last, block.part(first, last)
 
 
@@ -290,13 +293,3 @@ def _fill(part: Block, groups: Sequence[str], features: np.ndarray) -> None:
         GROUPS[group].fill(part, out)
         np.multiply(out.T, SCALE, out=features[:, column : column + size])
         column += size
-
-
-def spans(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:
-    """Yield runs ``(start, stop)`` of pairs of at most ``most`` edges each, or of a single larger pair."""
-    start = 0
-    while start < len(offsets) - 1:
-        stop = int(np.searchsorted(offsets, offsets[start] + most, side="right")) - 1
-        stop = max(stop, start + 1)
-        yield start, stop
-        start = stop

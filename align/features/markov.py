@@ -1,4 +1,4 @@
-"""Posteriors of the hidden Markov model (:mod:`align.markov`), from its tables for any text."""
+"""Posteriors of the hidden Markov model (:mod:`align.statistics.markov`), from its tables for any text."""
 
 from __future__ import annotations
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.features.resources import Resources
-from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block

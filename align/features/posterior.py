@@ -1,4 +1,4 @@
-"""Posteriors of the sampler (:mod:`align.sampler`): stored where the pair was sampled, else from its tables.
+"""Posteriors of the sampler (``sampler``): stored where the pair was sampled, else from its tables.
 
 A pair that was not sampled gets the posteriors of the chain model (:mod:`align.features.chain`) with what
 the sampler learnt, c being expected links: the emission (c(s, t) + b) / (c(s) + b V), likewise for NULL, and
@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.features import chain, competition, context
 from align.features.resources import Resources
-from align.kernels import kernel
 
 if TYPE_CHECKING:
     from align.features.block import Block
-    from align.posteriors import Links
+    from align.statistics.posteriors import Links
 
 # The sampler's priors, in counts a word, a word made by NULL, and a distance.
 LEXICAL, NULL_LEXICAL, JUMP = 3e-4, 1e-3, 0.5

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from align.features.words import WordTable
-from align.vocabulary import Vocabulary
+from align.data.vocabulary import Vocabulary
+from align.text.words import WordTable
 
 if TYPE_CHECKING:
-    from align.lexicon import Lexicon
-    from align.posteriors import Links
+    from align.statistics.lexicon import Lexicon
+    from align.statistics.posteriors import Links
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class Resources:
     links : Links or None
         Expected links over the cells of the lexicon; ``None``: probabilities that are not given are 0.
     markov : Links or None
-        Those of the hidden Markov model (:mod:`align.markov`); ``None``: its features are 0.
+        Those of the hidden Markov model (:mod:`align.statistics.markov`); ``None``: its features are 0.
     """
 
     lexicon: Lexicon | None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.kernels import kernel
+from align.core.kernels import kernel
 
 LOWEST = -10.0
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.features import (
     association,
     chain,
@@ -24,12 +25,11 @@ from align.features import (
     position,
     spelling,
 )
-from align.kernels import kernel
-from align.scoring import add_rows
+from align.features.scoring import add_rows
 
 if TYPE_CHECKING:
     from align.features.block import Block, Side
-    from align.features.words import WordTable
+    from align.text.words import WordTable
 
 # Edges whose features are made at a time: the widest group of them takes a quarter of a megabyte.
 EDGES = 5_000
@@ -109,7 +109,8 @@ def add_groups(
     weights : ndarray of float64, shape (sum of sizes,)
         Weights of the groups' features.
     scores : ndarray of float64, shape (E,)
-        Added to, feature after feature: the sums are those of :func:`align.scoring.score_edges`, bit by bit.
+        Added to, feature after feature: the sums are those of :func:`align.features.scoring.score_edges`, bit
+        by bit.
     """
     _add_groups(
         part.shapes,

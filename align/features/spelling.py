@@ -1,6 +1,6 @@
 """Features of the letters of two words: names, numbers, punctuation and cognates show their translation.
 
-Words are compared without accents (and in Latin letters, see :mod:`align.features.words`), numbers by their
+Words are compared without accents (and in Latin letters, see :mod:`align.text.words`), numbers by their
 value. The longest common subsequence of two words is found with one machine word a column [1]_. Two words
 that meet in many edges of a block are compared once.
 
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.features.resources import Resources
-from align.features.words import NUMBER, PUNCTUATION, WORD
-from align.kernels import kernel
+from align.text.words import NUMBER, PUNCTUATION, WORD
 
 if TYPE_CHECKING:
     from align.features.block import Block

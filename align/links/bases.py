@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links.link import AlignedPair, Link
 
 # So many pairs with links but without an index 0 are counted from 1.

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links.link import AlignedPair, Link, tidy
 from align.links.pharaoh import fields
 

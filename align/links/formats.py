@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from align.errors import InputError
+from align.core.errors import InputError
+from align.data.streams import open_text
 from align.links import berkeley, giza, jsonl, nltk_lines, pharaoh, tmx, wpt
 from align.links.bases import Base, rebased
 from align.links.lines import numbered_lines
 from align.links.link import AlignedPair
-from align.streams import open_text
 
 Lines = Iterable[tuple[int, str]]
 Note = Callable[[str], None]

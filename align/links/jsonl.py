@@ -16,7 +16,7 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links.link import AlignedPair, Link, tidy
 
 _LARGEST = 10**9

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from align.errors import InputError
+from align.core.errors import InputError
 
 # No pair has so many links; a longer line is not held in memory.
 LONGEST = 1 << 24

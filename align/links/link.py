@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from align.errors import InputError
+from align.core.errors import InputError
 
 
 class Link(NamedTuple):

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator
 from itertools import chain
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links.link import AlignedPair, Link, tidy
 from align.links.pharaoh import fields
 

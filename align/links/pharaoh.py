@@ -10,7 +10,7 @@ import math
 import re
 from collections.abc import Iterable
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links.link import AlignedPair, Link, format_link, tidy
 
 # Nine digits are enough for a token index, and cannot make a number slow to convert.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.kernels import kernel
+from align.core.kernels import kernel
 
 # Signs of the ASCII code.
 _ZERO, _HYPHEN, _SPACE, _NEWLINE = 48, 45, 32, 10

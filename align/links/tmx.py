@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links.link import AlignedPair
 from align.links.pharaoh import format_pharaoh, parse_pharaoh
 

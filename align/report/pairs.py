@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
+from align.evaluation.metrics import FIGURES, figures, statistics
 from align.links import Link
-from align.metrics import FIGURES, figures, statistics
 
 KINDS = ("gold", "corpus", "own")
 

@@ -44,7 +44,7 @@ class Solver(NamedTuple):
         Links a word that it can learn at most; None: any number.
     projects : bool
         Whether it projects onto the matching polytopes, where others ask an oracle for a labelling. It then
-        takes ``ball``, and a :class:`~align.problem.MatchingProblem` only.
+        takes ``ball``, and a :class:`~align.problems.problem.MatchingProblem` only.
     """
 
     run: Callable[..., Fit]

@@ -7,7 +7,7 @@ moves towards it by the step gamma that is best for the dual. The last few verti
 after a pass of the oracle the blocks move on towards the best of these, as long as it pays ([2]_, [3]_). Such
 a step costs a few inner products, and far fewer passes of the oracle are needed. The duality gap, measured by
 a full pass of the oracle, certifies the result. Weights that may not be negative are cut at 0 in w, not in
-its parts, and weights w_0 to start from are added to their sum (:mod:`align.objective`).
+its parts, and weights w_0 to start from are added to their sum (:mod:`align.problems.objective`).
 
 Kept are w_i, ell_i and the cached vertices, float64: 8 n (d + 1) (1 + cache) bytes, 107 MB for 20,000 pairs,
 60 features and 10 vertices a pair.
@@ -30,15 +30,15 @@ from typing import Any, Self
 
 import numpy as np
 
-from align.compiled import is_compiled, vertex, workspace
-from align.kernels import kernel
-from align.objective import Value, evaluate, projection
-from align.oracle import Arrays
-from align.problem import Problem
+from align.core.kernels import kernel
+from align.problems.compiled import is_compiled, vertex, workspace
+from align.problems.objective import Value, evaluate, projection
+from align.problems.oracle import Arrays
+from align.problems.problem import Problem
 from align.solvers.block_kernels import CACHE_PASSES, CACHE_SHARE, cached_passes, step
+from align.solvers.block_order import SAMPLINGS, gap_tree, next_block, plan, renew
 from align.solvers.course import UNMEASURED, check_options, checked_origin, follow
 from align.solvers.fit import Fit, Progress
-from align.solvers.sampling import SAMPLINGS, gap_tree, next_block, plan, renew
 from align.solvers.state import State
 
 
@@ -123,7 +123,8 @@ def bcfw(
     Parameters
     ----------
     problem : Problem
-        n blocks, d features. Where it has kernels (:mod:`align.compiled`) a whole pass is one compiled call.
+        n blocks, d features. Where it has kernels (:mod:`align.problems.compiled`) a whole pass is one
+        compiled call.
     lam : float
         Regularisation, > 0.
     passes : int
@@ -134,7 +135,7 @@ def bcfw(
         Seed of the order of the blocks, >= 0.
     sampling : str
         ``permutation`` (each block once a pass), ``uniform`` (with replacement), ``cyclic`` or ``gaps`` (in
-        proportion to the block gaps met last, :mod:`align.solvers.sampling`).
+        proportion to the block gaps met last, :mod:`align.solvers.block_order`).
     averaging : bool
         Whether the weighted average is kept, measured and may be returned.
     cache : int

@@ -29,10 +29,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from align.compiled import is_compiled, vertex, workspace
-from align.kernels import kernel
-from align.oracle import Arrays
-from align.problem import Problem
+from align.core.kernels import kernel
+from align.problems.compiled import is_compiled, vertex, workspace
+from align.problems.oracle import Arrays
+from align.problems.problem import Problem
 from align.solvers.away_kernels import (
     KNOWN_PASSES,
     KNOWN_SHARE,
@@ -43,9 +43,9 @@ from align.solvers.away_kernels import (
     step_towards,
 )
 from align.solvers.block import checked_vertex
+from align.solvers.block_order import SAMPLINGS, gap_tree, next_block, plan, renew
 from align.solvers.course import check_options, checked_origin, follow, measure_iterate
 from align.solvers.fit import Fit, Progress
-from align.solvers.sampling import SAMPLINGS, gap_tree, next_block, plan, renew
 from align.solvers.state import State
 
 
@@ -135,7 +135,7 @@ def block_away(
     Parameters
     ----------
     problem : Problem
-        n blocks, d features. With compiled kernels (:mod:`align.compiled`) a whole pass is one call.
+        n blocks, d features. With compiled kernels (:mod:`align.problems.compiled`) a whole pass is one call.
     pairwise : bool
         Whether weight moves from the worst atom to the best, instead of towards the best or away from the
         worst.

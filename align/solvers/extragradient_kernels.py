@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.kernels import kernel
-from align.oracle import SURE, WRONG, Arrays, scores
-from align.projection_kernels import project_pair, scratch
+from align.core.kernels import kernel
+from align.matching.projection_kernels import project_pair, scratch
+from align.problems.oracle import SURE, WRONG, Arrays, scores
 
 
 @kernel

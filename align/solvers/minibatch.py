@@ -19,15 +19,15 @@ from functools import partial
 
 import numpy as np
 
-from align.kernels import kernel
-from align.objective import exact_step
-from align.oracle import Arrays
-from align.problem import Problem
+from align.core.kernels import kernel
+from align.problems.objective import exact_step
+from align.problems.oracle import Arrays
+from align.problems.problem import Problem
 from align.solvers.block import BlockState, average_of, close_pass, measure, stamp_of
 from align.solvers.block_kernels import average, move, remember, step
+from align.solvers.block_order import ORDERS
 from align.solvers.course import check_options, checked_origin, follow
 from align.solvers.fit import Fit, Progress
-from align.solvers.sampling import ORDERS
 
 STEPS = ("blocks", "joint")
 

@@ -11,8 +11,8 @@ from typing import Any, Self
 
 import numpy as np
 
-from align.objective import projection
-from align.problem import Problem
+from align.problems.objective import projection
+from align.problems.problem import Problem
 from align.solvers.fit import Row
 
 # What reading a damaged zip file of arrays and JSON may raise.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeVar
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.text.normalise import clean, lookup_key, untouched
 from align.text.profiles import Profile
 from align.text.segmenters import SEGMENTERS, SpanTokenizer, cut_run, external

@@ -12,7 +12,7 @@ import re
 from collections.abc import Sequence
 from operator import contains
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.text.contractions import CONTEXTS, CONTRACTIONS, ENGLISH_ENDINGS, QUOTES, Context
 from align.text.languages import base_code
 

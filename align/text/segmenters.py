@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
 from typing import Any
 
-from align.errors import InputError
+from align.core.errors import InputError
 
 Spans = list[tuple[int, int]]
 SpanTokenizer = Callable[[str], Spans]

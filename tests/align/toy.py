@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from align.calibration import Calibration
+from align.data.vocabulary import Vocabulary
 from align.features import DEFAULT_EXTRA_GROUPS, DEFAULT_GROUPS, Resources, extra_names, feature_names
 from align.features.groups import SCALE
-from align.lexicon import Lexicon
-from align.model import Model
+from align.learning.calibration import Calibration
+from align.model.folder import Model
+from align.statistics.lexicon import Lexicon
 from align.text.processor import TextProcessor
-from align.vocabulary import Vocabulary
 
 PAIRS = [
     (".", "."), ("the", "le"), ("house", "maison"), ("is", "est"), ("red", "rouge"), ("i", "je"),

@@ -1,22 +1,17 @@
 """Bins and errors by hand, the AUC against its definition, which lines are moved, whose links are judged."""
 
 import argparse
-import importlib.util
-from pathlib import Path
 
 import numpy as np
 import pytest
 
-from align.aligner import Aligner
-from align.errors import InputError
+from align.core.errors import InputError
 from align.links import Link
+from align.model.aligner import Aligner
 from benchmarks import confidence
 from benchmarks.recipe import Source
 from benchmarks.reliability import Judged, area, expected_error, judge_unseen, plot
-
-_spec = importlib.util.spec_from_file_location("toy", Path(__file__).parents[1] / "align" / "toy.py")
-toy = importlib.util.module_from_spec(_spec)
-_spec.loader.exec_module(toy)
+from tests.align import toy
 
 
 def judged(confidences, right, rare=None):

@@ -7,11 +7,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from align.arrays import save_array
-from align.corpus import Corpus, Sentences
-from align.errors import InputError
+from align.core.arrays import save_array
+from align.core.errors import InputError
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
 from align.links import Link
-from align.vocabulary import Vocabulary
 from benchmarks import eflomal
 
 # "du" of the second target sentence is two analysis tokens.

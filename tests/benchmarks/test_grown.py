@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
 from benchmarks.grown import Halves
 
 ROOT = Path(__file__).parents[2]

@@ -6,12 +6,12 @@ import sys
 import numpy as np
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
+from align.core.ragged import edge_offsets
 from align.features import Edges
-from align.features.edges import edge_offsets
-from align.labels import Labels
 from align.links import Link
-from align.problem import MatchingProblem
+from align.problems.labels import Labels
+from align.problems.problem import MatchingProblem
 from benchmarks import many_pairs
 
 

@@ -5,14 +5,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from align.corpus import Corpus, Sentences
-from align.errors import InputError
+from align.core.errors import InputError
+from align.core.ragged import edge_offsets
+from align.data.corpus import Corpus, Sentences
 from align.features import Edges
-from align.features.edges import edge_offsets
-from align.labels import Labels
 from align.links import Link
-from align.posteriors import Posteriors
-from align.sampler import SCALE
+from align.problems.labels import Labels
+from align.statistics.posteriors import Posteriors
+from align.statistics.sampler import SCALE
 from benchmarks import ablation, accuracy, hansards, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
 from benchmarks.models import Training

@@ -3,11 +3,11 @@
 import numpy as np
 import pytest
 
-from align import fertility
+from align.core.ragged import edge_offsets
 from align.features import Edges
-from align.features.edges import edge_offsets
-from align.labels import Labels
 from align.links import Link
+from align.matching import fertility
+from align.problems.labels import Labels
 from benchmarks import oracles
 
 

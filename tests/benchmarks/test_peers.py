@@ -7,11 +7,11 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from align.arrays import save_array
-from align.corpus import Corpus, Sentences
-from align.errors import InputError, WorkError
+from align.core.arrays import save_array
+from align.core.errors import InputError, WorkError
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
 from align.links import Link
-from align.vocabulary import Vocabulary
 from benchmarks import peers, thot_program
 
 # Line 1 was rejected; the "Du" of line 2 is two analysis tokens.

@@ -4,7 +4,7 @@ import sys
 
 import pytest
 
-from align.errors import WorkError
+from align.core.errors import WorkError
 from benchmarks.process import Usage, call, environment, measure
 
 WORKER = "s = 0\nfor i in range(3000000): s += i\nprint('done')"

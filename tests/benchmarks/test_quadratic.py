@@ -2,13 +2,13 @@
 
 import numpy as np
 
-from align.corpus import Corpus, Sentences
+from align.core.ragged import edge_offsets
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
 from align.features import Edges, Resources
-from align.features.edges import edge_offsets
 from align.features.groups import SCALE
-from align.labels import Labels
 from align.links import Link
-from align.vocabulary import Vocabulary
+from align.problems.labels import Labels
 from benchmarks.models import Training
 from benchmarks.quadratic import SETS, Gold, bonus_features, measure, without
 

@@ -6,7 +6,7 @@ import csv
 import numpy as np
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
 from benchmarks import rates
 
 

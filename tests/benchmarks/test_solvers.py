@@ -9,14 +9,14 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from align.arrays import save_array
-from align.errors import InputError
+from align.core.arrays import save_array
+from align.core.errors import InputError
+from align.core.ragged import edge_offsets
 from align.features import Edges
-from align.features.edges import edge_offsets
-from align.labels import Labels
 from align.links import Link
-from align.multilabel import MultilabelProblem
-from align.problem import MatchingProblem
+from align.problems.labels import Labels
+from align.problems.multilabel import MultilabelProblem
+from align.problems.problem import MatchingProblem
 from align.solvers import SOLVERS, Row
 from benchmarks import solvers
 from benchmarks.solvers import LEVELS, VARIANTS, Point, Run, Task, first_at, points_of

@@ -5,10 +5,10 @@ import json
 
 import pytest
 
-from align.errors import WorkError
+from align.core.errors import WorkError
 from benchmarks import __main__ as speed
 from benchmarks import restart, scaling
-from pipeline.journal import NAME, Journal
+from pipeline.work.journal import NAME, Journal
 
 pytestmark = pytest.mark.slow
 

@@ -6,7 +6,7 @@ import urllib.request
 
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
 from benchmarks import texts
 
 

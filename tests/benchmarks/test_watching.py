@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from align.errors import WorkError
+from align.core.errors import WorkError
 from benchmarks.process import Plan, Usage, environment, watch
 
 SIZE = 100 << 20

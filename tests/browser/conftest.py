@@ -8,10 +8,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from align.data.vocabulary import Vocabulary
 from align.features import Resources, feature_names
-from align.model import Model
+from align.model.folder import Model
 from align.text.processor import TextProcessor
-from align.vocabulary import Vocabulary
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 

@@ -15,11 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from align.aligner import Aligner
 from align.cli import explorer, serve
 from align.cli.explorer import MOST_BYTES, MOST_CHARACTERS, make_server
 from align.cli.main import main
-from align.errors import InputError
+from align.core.errors import InputError
+from align.model.aligner import Aligner
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAIR = {"source": "Paris , 1984 !", "target": "À Paris , en 1984 !"}

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
-from align.problem import MatchingProblem, Vertex
+from align.problems.problem import MatchingProblem, Vertex
 
 
 @dataclass(frozen=True)

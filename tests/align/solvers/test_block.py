@@ -4,12 +4,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from align.objective import evaluate
-from align.problem import MatchingProblem, Vertex
+from align.problems.objective import evaluate
+from align.problems.problem import MatchingProblem, Vertex
 from align.solvers import SOLVERS, BlockState, bcfw
 from align.solvers.block_kernels import best_cached
 from align.solvers.block_kernels import remember as remember_vertex
-from align.solvers.sampling import ORDERS, SAMPLINGS
+from align.solvers.block_order import ORDERS, SAMPLINGS
 from tests.align.solvers.problems import Edges, Labels, Listed, Plain, fertile_pairs, pairs, solved_by_scipy
 
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from align.objective import projection
+from align.problems.objective import projection
 from align.solvers import AtomState, bcfw, block_away
 from align.solvers.away_kernels import has_room, insert, step_towards
 from tests.align.solvers.problems import Listed, pairs, solved_by_scipy

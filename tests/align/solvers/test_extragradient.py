@@ -4,8 +4,8 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from align.problem import MatchingProblem
-from align.projections import onto_ball
+from align.matching.projections import onto_ball
+from align.problems.problem import MatchingProblem
 from align.solvers import SOLVERS, bcfw, extragradient
 from align.solvers.extragradient import GEOMETRIES, _dual, divergence
 from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric, operator_norm
@@ -103,7 +103,7 @@ def test_both_forms_give_the_same_iterates(geometry, metric, ball):
 
 def test_the_iterates_are_those_of_the_published_method():
     """Written out with whole vectors and a slow projection of one pair."""
-    from tests.align.test_projections import by_dykstra
+    from tests.align.matching.test_projections import by_dykstra
 
     problem = pairs(3, 3, 4, seed=1)
     lam, n = 0.1, problem.n

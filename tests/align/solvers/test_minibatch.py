@@ -3,7 +3,7 @@ import threading
 import numpy as np
 import pytest
 
-from align.objective import dual
+from align.problems.objective import dual
 from align.solvers import BlockState, bcfw, minibatch
 from align.solvers.minibatch import _joint_step
 from tests.align.solvers.problems import Listed, Plain, fertile_pairs, pairs

@@ -4,7 +4,7 @@ import time
 
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.text.processor import Memory, TextProcessor
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.text.contractions import CONTEXTS, CONTRACTIONS
 from align.text.processor import TextProcessor
 from align.text.profiles import Profile

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from align.errors import InputError
+from align.core.errors import InputError
 from align.text import segmenters
 from align.text.processor import TextProcessor
 

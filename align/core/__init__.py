@@ -1,0 +1,1 @@
+"""What everything rests on: array files, compiled kernels, errors, mapped and lazy access."""

@@ -1,0 +1,135 @@
+"""The decorator of compiled kernels, and where their machine code is kept from one start to the next.
+
+Numba keeps a kernel's machine code until the kernel's own file changes. A kernel that calls a kernel of
+another file would then go on with the old code of that file. So the folder is named after the contents of
+all files with kernels: a change in any of them starts a new one.
+
+Numba numbers the files of a kernel's machine code, one for each kind of argument. Two processes that compile
+one kernel for two kinds at once would take the same number, and what the index says is for one kind would be
+the code for the other: run on arrays it was not made for. So each file gets a name that no other has.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar, overload
+
+import numba
+from numba.core import config as _numba_config
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+_PACKAGE = Path(__file__).parent.parent
+_PREFIX = "kernels-"
+
+# What a file has in it that may become part of compiled code.
+_SIGNS = (b"@kernel", b"import kernel", b"from numba")
+
+# The attributes of this module are made at run time.
+_config: Any = _numba_config
+_njit: Any = numba.njit
+
+
+@overload
+def kernel(function: Function) -> Function: ...
+
+
+@overload
+def kernel(*, error_model: str = "python") -> Callable[[Function], Function]: ...
+
+
+def kernel(function: Any = None, *, error_model: str = "python") -> Any:
+    """Compile a function of arrays and numbers; it releases the interpreter lock while it runs.
+
+    Parameters
+    ----------
+    function : function
+        The kernel.
+    error_model : {"python", "numpy"}
+        What a division by zero does: raise, or give inf or nan (faster).
+    """
+    if function is None:
+        return lambda function: _compiled(function, error_model)
+    return _compiled(function, error_model)
+
+
+def _compiled(function: Any, error_model: str) -> Any:
+    folder = _folder()
+    options = {"nogil": True, "error_model": error_model}
+    if folder is None:
+        return _njit(**options)(function)
+    before = _config.CACHE_DIR
+    _config.CACHE_DIR = str(folder)
+    try:
+        compiled = _njit(cache=True, **options)(function)
+    finally:
+        _config.CACHE_DIR = before
+    files = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if files is not None and hasattr(files, "_data_name"):  # none where numba is told not to compile
+        numbered = files._data_name
+        files._data_name = lambda number: numbered(uuid.uuid4().int)
+    return compiled
+
+
+@cache
+def _folder() -> Path | None:
+    """Return the folder of machine code, None where no place can be written."""
+    name = _PREFIX + _digest(_PACKAGE)
+    for root in _roots():
+        folder = root / name
+        try:
+            if not folder.is_dir():
+                folder.mkdir(parents=True, exist_ok=True)
+                _remove_others(root, name)
+            else:
+                _remove_damaged(folder)
+        except OSError:
+            continue
+        if os.access(folder, os.W_OK):
+            return folder
+    return None
+
+
+def _roots() -> list[Path]:
+    """Return the places to keep machine code in, the preferred one first."""
+    if _config.CACHE_DIR:
+        return [Path(_config.CACHE_DIR) / "liaison"]
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    return [_PACKAGE / "__pycache__", Path(home) / "liaison"]
+
+
+def _digest(package: Path) -> str:
+    """Return a hash of all files with kernels: the code that any compiled function may contain."""
+    found = hashlib.sha256()
+    for path in sorted(package.rglob("*.py")):
+        text = path.read_bytes()
+        if any(sign in text for sign in _SIGNS):
+            found.update(str(path.relative_to(package)).encode() + b"\0" + text)
+    return found.hexdigest()[:16]
+
+
+def _remove_damaged(folder: Path) -> None:
+    """Remove machine code that a power cut left short or full of zeros: to load it would fail for ever.
+
+    Numba's files are pickles, which begin and end with known bytes.
+    """
+    for path in folder.glob("*/*.nb[ci]"):
+        with suppress(OSError), open(path, "rb") as file:  # another process may be at it, too
+            first = file.read(1)
+            file.seek(-1 if first else 0, os.SEEK_END)
+            if first + file.read(1) != b"\x80.":
+                path.unlink()
+
+
+def _remove_others(root: Path, name: str) -> None:
+    """Remove the machine code of earlier versions: it will not be used again."""
+    for other in root.glob(f"{_PREFIX}*"):
+        if other.name != name:
+            shutil.rmtree(other, ignore_errors=True)

@@ -1,0 +1,3 @@
+"""The version of the library, told once."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,373 @@
+r"""Readers of sentence pairs: two files, joint (``source ||| target``), TSV and TMX.
+
+Every reader is a generator of :class:`Row`, one for each line (or TMX unit) of the input and in its order:
+a row that cannot be used says why in ``problem`` and keeps its number, so that nothing ever shifts. Only
+``\\n`` ends a line; U+2028, U+0085, form feeds and the like are part of the text. Input is read as a stream,
+packed or not (see :mod:`align.data.streams`), in memory that does not grow with it.
+"""
+
+from __future__ import annotations
+
+import codecs
+import io
+import re
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+from align.core.errors import InputError
+from align.data.shift import LengthTrace
+from align.data.streams import name_of, open_text
+
+__all__ = [
+    "KINDS",
+    "LINE_LIMIT",
+    "Row",
+    "check_encoding",
+    "open_bitext",
+    "open_text",
+    "read_files",
+    "read_joint",
+    "read_tsv",
+]
+
+# The ways a bitext can be laid out, and how many files each takes.
+KINDS = {"files": 2, "joint": 1, "tsv": 1, "tmx": 1}
+
+# A longer line, in bytes, is no sentence: it is passed over without being held.
+LINE_LIMIT = 1_000_000
+
+# Bytes at the start of the input that may show it to be UTF-16 without a mark.
+_LOOKED_AT = 4096
+
+# So many rows at the start of the input tell whether its format is the right one.
+FIRST_ROWS = 100
+
+_BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")
+_BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+
+Source = str | Path | BinaryIO
+Split = Callable[[str], tuple[str, str] | str]
+
+
+class Row(NamedTuple):
+    """One sentence pair of the input.
+
+    Attributes
+    ----------
+    number : int
+        0-based number of the line (TMX: of the unit).
+    source, target : str
+        The text as it is, without line end and byte order mark; both empty where there is a problem.
+    problem : str or None
+        None, or ``bad_row`` (not two fields), ``encoding`` (bytes that are no text in the encoding),
+        ``long_line`` (over `LINE_LIMIT` bytes), ``no_language`` (TMX unit without one of the languages).
+    detail : str
+        What exactly is wrong, for a report.
+    """
+
+    number: int
+    source: str
+    target: str
+    problem: str | None = None
+    detail: str = ""
+
+
+def open_bitext(
+    kind: str,
+    paths: Sequence[Source],
+    *,
+    encoding: str = "utf-8",
+    languages: tuple[str, str] | None = None,
+    limit: int | None = None,
+) -> Iterator[Row]:
+    """Return the rows of a bitext of any kind.
+
+    Parameters
+    ----------
+    kind : {"files", "joint", "tsv", "tmx"}
+        How the pairs are laid out.
+    paths : sequence of str, Path or binary stream
+        Two for ``files`` (source first), else one; ``-`` is the standard input.
+    encoding : str
+        Of the text, any in which a line feed is the single byte 0x0A; TMX says its own.
+    languages : (str, str), optional
+        Codes of the source and the target language, needed for ``tmx``.
+    limit : int, optional
+        Give only the first so many rows, >= 1.
+
+    Raises
+    ------
+    InputError
+        If an argument is wrong or, while reading, the input is not of the kind, two files have different
+        numbers of lines, or packed data are damaged.
+    """
+    if kind not in KINDS:
+        raise InputError(f"bitext: no kind {kind!r}; choose one of {', '.join(KINDS)}")
+    if len(paths) != KINDS[kind]:
+        raise InputError(f"bitext: {len(paths)} file(s) given for {kind}; it takes {KINDS[kind]}")
+    if kind == "files":
+        return read_files(paths[0], paths[1], encoding=encoding, limit=limit)
+    if kind == "tmx":
+        from align.data.tmx import read_tmx
+
+        if languages is None:
+            raise InputError("bitext: no languages given for tmx; name the source and the target language")
+        return islice(read_tmx(paths[0], *languages), limit)
+    reader = read_joint if kind == "joint" else read_tsv
+    return reader(paths[0], encoding=encoding, limit=limit)
+
+
+def read_files(
+    source: Source, target: Source, *, encoding: str = "utf-8", limit: int | None = None
+) -> Iterator[Row]:
+    """Read pairs from two files, line by line; both must have the same number of lines.
+
+    With ``limit`` only so many rows are given, but the lines of both files are still counted: one line too
+    many anywhere may mean that the pairs are shifted everywhere.
+
+    Raises
+    ------
+    InputError
+        If the files have different numbers of lines (said after the last row, with both counts and the
+        place from which the lengths of the sentences no longer agree), or most rows are bad.
+    """
+    check_encoding(encoding)
+    if str(source) == str(target):
+        raise InputError(f"{source}: given as source and as target; give two files")
+    return _read_files(source, target, encoding, limit)
+
+
+def read_joint(path: Source, *, encoding: str = "utf-8", limit: int | None = None) -> Iterator[Row]:
+    """Read ``source ||| target`` lines; exactly one ``|||`` with a space (or the line's edge) on each side.
+
+    Raises
+    ------
+    InputError
+        If most of the first rows are bad.
+    """
+
+    def split(line: str) -> tuple[str, str] | str:
+        bars = list(_BARS.finditer(line))
+        if len(bars) != 1:
+            return f"{len(bars)} separators ' ||| ' instead of one"
+        return line[: max(0, bars[0].start() - 1)], line[bars[0].end() + 1 :]
+
+    check_encoding(encoding)
+    return _read_split(path, "joint", encoding, split, limit)
+
+
+def read_tsv(path: Source, *, encoding: str = "utf-8", limit: int | None = None) -> Iterator[Row]:
+    """Read ``source TAB target`` lines; exactly two fields.
+
+    Raises
+    ------
+    InputError
+        If most of the first rows are bad.
+    """
+
+    def split(line: str) -> tuple[str, str] | str:
+        fields = line.split("\t")
+        if len(fields) != 2:
+            return f"{len(fields)} field(s) instead of 2 with a TAB between"
+        return fields[0], fields[1]
+
+    check_encoding(encoding)
+    return _read_split(path, "tsv", encoding, split, limit)
+
+
+def check_encoding(encoding: str) -> None:
+    """Refuse what Python does not know, and encodings whose line feed is not the single byte 0x0A.
+
+    Raises
+    ------
+    InputError
+        If text in the encoding cannot be read here.
+    """
+    try:
+        plain = "\n".encode(encoding) == b"\n"
+    except (LookupError, ValueError):
+        raise InputError(f"corpus.encoding: unknown encoding {encoding!r}; use utf-8, latin-1, ...") from None
+    if not plain and codecs.lookup(encoding).name == "utf-8-sig":
+        raise InputError(f"corpus.encoding: {encoding!r}; write utf-8, a byte order mark is left out anyway")
+    if not plain:
+        raise InputError(
+            f"corpus.encoding: {encoding!r} cannot be cut into lines; convert the text first: "
+            f"iconv -f {encoding} -t utf-8"
+        )
+
+
+class _Lines:
+    """The lines of a stream as bytes, without their ends; None for a line over the limit.
+
+    Attributes
+    ----------
+    start : int
+        Offset of the last line given, in unpacked bytes.
+    count : int
+        Lines given so far.
+    """
+
+    def __init__(self, stream: io.BufferedReader, where: str) -> None:
+        if _is_utf16(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
+            raise InputError(f"{where}: UTF-16 text cannot be cut into lines; convert it to UTF-8 first")
+        self._stream = stream
+        self._next = 0
+        self.start = 0
+        self.count = 0
+
+    def __iter__(self) -> Iterator[bytes | None]:
+        readline = self._stream.readline
+        while line := readline(LINE_LIMIT + 1):
+            self.start = self._next
+            self._next += len(line)
+            self.count += 1
+            if len(line) > LINE_LIMIT and not line.endswith(b"\n"):
+                self._pass_over()
+                yield None
+            elif self.count == 1 and line.startswith(_BYTE_ORDER_MARK):
+                self.start += len(_BYTE_ORDER_MARK)
+                yield line[len(_BYTE_ORDER_MARK) :].rstrip(b"\r\n")
+            else:
+                yield line.rstrip(b"\r\n")
+
+    def _pass_over(self) -> None:
+        while piece := self._stream.readline(LINE_LIMIT):
+            self._next += len(piece)
+            if piece.endswith(b"\n"):
+                return
+
+    def count_all(self) -> int:
+        """Return the number of lines of the whole stream, reading it to its end."""
+        last = b"\n"
+        while piece := self._stream.read(1 << 16):
+            self.count += piece.count(b"\n")
+            last = piece
+        self.count += not last.endswith(b"\n")
+        return self.count
+
+
+def _is_utf16(start: bytes) -> bool:
+    """Tell whether text begins with the mark of UTF-16, or has zeros as every other byte of it would."""
+    marked = start[:2] in (b"\xff\xfe", b"\xfe\xff")
+    return marked or (len(start) >= 8 and max(start[0::2].count(0), start[1::2].count(0)) > len(start) // 4)
+
+
+def _read_files(source: Source, target: Source, encoding: str, limit: int | None) -> Iterator[Row]:
+    trace = LengthTrace()
+    with open_text(source) as source_stream, open_text(target) as target_stream:
+        sides = _Lines(source_stream, name_of(source)), _Lines(target_stream, name_of(target))
+
+        def rows() -> Iterator[tuple[Row, bytes]]:
+            # Limit first: zip must not take a line from the source and then find the limit reached.
+            for one, other in islice(zip(*sides, strict=False), limit):
+                trace.add(len(one or b""), len(other or b""))
+                yield _row_of_files(one, other, sides, encoding), one or b""
+
+        yield from _checked(rows(), "files", name_of(source))
+        counts = sides[0].count_all(), sides[1].count_all()
+    if counts[0] != counts[1]:
+        place = trace.suspicion(counts[0] - counts[1])
+        if place is not None:
+            advice = (
+                f"the pairs seem shifted from about line {place} on: look there for a missing or extra line"
+            )
+        elif limit is not None and limit < min(counts):
+            advice = f"the first {limit} pairs seem parallel: look after them for a missing or extra line"
+        else:
+            advice = "no place stands out: compare the ends of the files"
+        raise InputError(
+            f"{name_of(source)}: {counts[0]} lines, but {name_of(target)} has {counts[1]}; {advice}"
+        )
+
+
+def _row_of_files(one: bytes | None, other: bytes | None, sides: tuple[_Lines, _Lines], encoding: str) -> Row:
+    number = sides[0].count - 1
+    if one is not None and other is not None:
+        try:
+            return Row(number, one.decode(encoding), other.decode(encoding))
+        except UnicodeDecodeError:
+            pass  # say below which side it is
+    texts = []
+    for name, line, lines in zip(("source", "target"), (one, other), sides, strict=True):
+        text, problem, detail = _decode(line, lines, encoding)
+        if problem:
+            return Row(number, "", "", problem, f"{name}: {detail}")
+        texts.append(text)
+    return Row(number, texts[0], texts[1])
+
+
+def _read_split(path: Source, kind: str, encoding: str, split: Split, limit: int | None) -> Iterator[Row]:
+    with open_text(path) as stream:
+        lines = _Lines(stream, name_of(path))
+
+        def rows() -> Iterator[tuple[Row, bytes]]:
+            for number, line in enumerate(islice(lines, limit)):
+                text, problem, detail = _decode(line, lines, encoding)
+                fields = split(text) if problem is None else detail
+                if isinstance(fields, str):
+                    yield Row(number, "", "", problem or "bad_row", fields), line or b""
+                else:
+                    yield Row(number, *fields), line or b""
+
+        yield from _checked(rows(), kind, name_of(path))
+
+
+def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str | None, str]:
+    """Return the text of a line, the problem with it (or None) and the detail of the problem."""
+    if line is None:
+        return "", "long_line", f"longer than {LINE_LIMIT} bytes"
+    try:
+        return line.decode(encoding), None, ""
+    except UnicodeDecodeError as error:
+        return (
+            "",
+            "encoding",
+            (
+                f"byte 0x{line[error.start]:02x} at offset {error.start} of the line "
+                f"({lines.start + error.start} of the text) is not {encoding}"
+            ),
+        )
+
+
+def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str) -> Iterator[Row]:
+    """Give the rows, but stop with a hint where most of the first ones are bad.
+
+    A row of white space alone is bad where it should have two fields, but says nothing of the format.
+    """
+    bad, number = 0, 0
+    first: tuple[Row, bytes] | None = None
+    stream = iter(rows)
+    for row, line in islice(stream, FIRST_ROWS):
+        number += 1
+        if row.problem and (row.problem != "bad_row" or line.strip()):
+            bad += 1
+            first = first or (row, line)
+        if first and 2 * bad > FIRST_ROWS:
+            break
+        yield row
+    if first and 2 * bad > min(number, FIRST_ROWS):
+        row, line = first
+        raise InputError(
+            f"{where}:{row.number + 1}: {row.detail}, and {bad} of the first {number} rows are bad; "
+            f"{_hint(kind, row, line)}"
+        )
+    for row, _ in stream:
+        yield row
+
+
+def _hint(kind: str, row: Row, line: bytes) -> str:
+    """Say what the input may be instead, from its first bad line."""
+    if row.problem == "encoding":
+        return "set the encoding of the text (corpus.encoding), e.g. latin-1"
+    if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
+        return "this looks like TMX: say so"
+    if kind != "tsv" and line.count(b"\t") == 1:
+        return "this looks like TSV (source TAB target): say so"
+    if kind != "joint" and line.count(b" ||| ") == 1:
+        return "this looks like the joint format (source ||| target): say so"
+    if kind == "joint" and b"|||" in line:
+        return "put one space before and one after the bars"
+    expected = {"joint": "'source ||| target'", "tsv": "'source TAB target'", "files": "a sentence"}
+    return f"each line must be {expected[kind]}; check that the format is the right one"

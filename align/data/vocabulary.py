@@ -1,0 +1,127 @@
+"""Vocabularies: words with counts, in rank order, and their code points for the spelling kernels."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.core.lazy import lazy
+from align.core.ragged import offsets_of
+
+_COUNT = re.compile(r"[0-9]{1,18}")
+
+
+class Vocabulary:
+    """Words of one language with their counts; the id of a word is its rank.
+
+    Parameters
+    ----------
+    words : sequence of str
+        Lookup keys (see :mod:`align.text`), most frequent first, no duplicates, none empty.
+    counts : array_like of int, shape (V,)
+        Occurrences of each word in the corpus, >= 0, non-increasing.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ or a word is listed twice.
+    """
+
+    def __init__(self, words: Sequence[str], counts: Iterable[int] | np.ndarray) -> None:
+        self.counts = np.asarray(
+            list(counts) if not isinstance(counts, np.ndarray) else counts, dtype=np.int64
+        )
+        if len(words) != len(self.counts):
+            raise ValueError(f"vocabulary: {len(words)} words but {len(self.counts)} counts")
+        if len(set(words)) != len(words):
+            raise ValueError("vocabulary: a word is listed twice")
+        self._text = ""
+        self.__dict__["words"] = list(words)
+
+    def __len__(self) -> int:
+        return len(self.counts)
+
+    @lazy
+    def words(self) -> list[str]:
+        """Return the words by id; what was loaded has none before they are asked for."""
+        return self._text.split("\n") if len(self) else []
+
+    def code_points(self) -> tuple[np.ndarray, np.ndarray]:
+        """Return what :func:`code_points` gives for the words, without an object for each of them."""
+        if "words" in self.__dict__ or not len(self):
+            return code_points(self.words)
+        codes = np.frombuffer(self._text.encode("utf-32-le"), dtype=np.uint32)
+        letters = codes != ord("\n")
+        ends = np.flatnonzero(~letters)
+        offsets = np.concatenate([[0], ends - np.arange(len(ends)), [np.count_nonzero(letters)]])
+        return codes[letters], offsets
+
+    @lazy
+    def index(self) -> dict[str, int]:
+        """Return the id of each word, made when it is first asked for: 100 bytes a word."""
+        return {word: rank for rank, word in enumerate(self.words)}
+
+    @classmethod
+    def from_counts(cls, counts: Mapping[str, int]) -> Vocabulary:
+        """Build from a mapping of word to count; ties in count are ordered by code point."""
+        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+        return cls([word for word, _ in ranked], np.array([count for _, count in ranked], dtype=np.int64))
+
+    def save(self, path: Path) -> None:
+        """Write one ``word TAB count`` line a word, in UTF-8."""
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            out.writelines(
+                f"{word}\t{count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
+            )
+
+    @classmethod
+    def load(cls, path: Path) -> Vocabulary:
+        """Read what :meth:`save` wrote.
+
+        Raises
+        ------
+        InputError
+            If a line does not have the form ``word TAB count``, or a word comes twice.
+        """
+        words: list[str] = []
+        counts: list[int] = []
+        with open(path, encoding="utf-8", newline="\n") as lines:
+            for number, line in enumerate(lines, 1):
+                word, tab, count = line.rstrip("\n").rpartition("\t")
+                if not tab or not word or not _COUNT.fullmatch(count):
+                    raise InputError(f"{path}:{number}: not 'word TAB count'; make the file again")
+                if not line.endswith("\n"):
+                    raise InputError(f"{path}:{number}: cut off, the line has no end; make the file again")
+                words.append(word)
+                counts.append(int(count))
+        try:
+            found = cls(words, np.array(counts, dtype=np.int64))
+        except ValueError as error:
+            raise InputError(f"{path}: {error}; make the file again") from None
+        # An object for each word takes 60 bytes, one text of them all 10.
+        found._text = "\n".join(found.__dict__.pop("words"))
+        return found
+
+
+def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+    """Return the words' code points in one flat array, for compiled kernels.
+
+    Parameters
+    ----------
+    words : sequence of str
+        V words.
+
+    Returns
+    -------
+    codes : ndarray of uint32, shape (C,)
+        Code points of all words, one word after the other.
+    offsets : ndarray of int64, shape (V + 1,)
+        Word v is ``codes[offsets[v]:offsets[v + 1]]``.
+    """
+    offsets = offsets_of([len(word) for word in words])
+    codes = np.frombuffer("".join(words).encode("utf-32-le"), dtype=np.uint32)
+    return codes, offsets

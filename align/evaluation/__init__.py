@@ -1,0 +1,1 @@
+"""How good links are: the alignment error rate and its intervals."""

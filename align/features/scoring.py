@@ -1,0 +1,97 @@
+"""Scores of edges: the inner product of their features and the weights, summed in one fixed order.
+
+An edge's score depends on its own features alone, bit by bit, whatever else is in the block, and is the same
+whether the features lie by edge or by feature: a library's matrix product would not promise that.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from align.core.kernels import kernel
+from align.core.ragged import read_only
+
+
+@dataclass(frozen=True)
+class Scores:
+    """The scores of the edges of N pairs.
+
+    Attributes
+    ----------
+    shapes, offsets : ndarray
+        As in :class:`align.features.Edges`.
+    scores : ndarray of float64, shape (E,)
+        The score of each edge.
+    costs : tuple of ndarray of float64, optional
+        What each source and each target word pays for every link after its first, >= 0, pair after pair.
+    """
+
+    shapes: np.ndarray
+    offsets: np.ndarray
+    scores: np.ndarray
+    costs: tuple[np.ndarray, np.ndarray] | None = None
+
+
+def score_edges(features: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Return <w, x> of each edge, float64, shape (E,).
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (E, d)
+        Features; they may lie on disk (memory-mapped).
+    weights : ndarray of float64, shape (d,)
+        Weights.
+
+    Raises
+    ------
+    ValueError
+        If there is not one weight a feature.
+    """
+    if weights.shape != features.shape[1:]:
+        raise ValueError(f"scoring: weights {weights.shape} of features {features.shape}; give one a column")
+    scores = np.empty(len(features))
+    _score(read_only(features, np.float32), np.ascontiguousarray(weights, dtype=np.float64), scores)
+    return scores
+
+
+@kernel
+def _score(features, weights, scores):  # type: ignore[no-untyped-def]
+    for edge in range(len(features)):
+        row = features[edge]
+        total = 0.0
+        for c in range(len(weights)):
+            total += weights[c] * row[c]
+        scores[edge] = total
+
+
+@kernel
+def add_rows(features, scale, weights, scores):  # type: ignore[no-untyped-def]
+    """Add the share of some features, which lie one after the other, to the scores of edges.
+
+    Parameters
+    ----------
+    features : ndarray of float32, shape (d, E)
+        A row for each feature.
+    scale : float32
+        What they are multiplied by first.
+    weights : ndarray of float64, shape (d,)
+        Weights of these features.
+    scores : ndarray of float64, shape (E,)
+        Added to, feature after feature.
+    """
+    d = len(weights)
+    whole = d - d % 4
+    for c in range(0, whole, 4):
+        first, second, third, fourth = features[c], features[c + 1], features[c + 2], features[c + 3]
+        a, b, e, f = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
+        for edge in range(len(scores)):
+            total = scores[edge] + a * (first[edge] * scale)
+            total += b * (second[edge] * scale)
+            total += e * (third[edge] * scale)
+            scores[edge] = total + f * (fourth[edge] * scale)
+    for c in range(whole, d):
+        row, weight = features[c], weights[c]
+        for edge in range(len(scores)):
+            scores[edge] += weight * (row[edge] * scale)

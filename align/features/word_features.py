@@ -1,0 +1,149 @@
+"""Features of a word from which the cost of its links after the first follows.
+
+A word that takes a second link pays <w, phi> for it, a third again: phi >= 0 are the features made here,
+w >= 0 is learnt. Each feature is a reason not to take more links, so that evidence for several links is given
+by its complement. They are switched in groups, lie in [0, 1] by fixed formulas, and are multiplied by the
+``SCALE`` of the features of edges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.core.kernels import kernel
+from align.core.ragged import SIDES
+from align.features.edges import Extra
+from align.features.frequency import FREQUENT
+from align.features.identity import IDENTITIES
+from align.features.resources import Resources
+
+if TYPE_CHECKING:
+    from align.features.block import Block, Side
+
+EXTRA_GROUPS: dict[str, str] = {
+    "always": "every word",
+    "unexpected": "the sampled posteriors do not expect several links of the word",
+    "apart": "they do not see two neighbouring words as its partners",
+    "content": "the word is not among the very frequent ones",
+    "identity": "the word is not a given one of the most frequent ones (of one language pair, by its nature)",
+}
+DEFAULT_EXTRA_GROUPS = ("always", "content")
+
+
+def parse_extra_groups(text: str) -> tuple[str, ...]:
+    """Read a comma list of group names; the order of the table is kept whatever the list's order.
+
+    Raises
+    ------
+    InputError
+        If a name is unknown or the list is empty.
+    """
+    asked = [name.strip() for name in text.split(",") if name.strip()]
+    for name in asked:
+        if name not in EXTRA_GROUPS:
+            raise InputError(f"extra: {name!r} is no group; valid: {', '.join(EXTRA_GROUPS)}")
+    if not asked:
+        raise InputError(f"extra: {text!r} names no group; valid: {', '.join(EXTRA_GROUPS)}")
+    return tuple(name for name in EXTRA_GROUPS if name in asked)
+
+
+def extra_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
+    """Return the names of all features of words, those of source words first."""
+    found = []
+    for side, vocabulary in zip(
+        SIDES, (resources.source_vocabulary, resources.target_vocabulary), strict=True
+    ):
+        for group in groups:
+            if group == "identity":
+                words = vocabulary.words[:IDENTITIES]
+                found += [f"extra.{side}.other.{word}" for word in words]
+            else:
+                found.append(f"extra.{side}.{group}")
+    return tuple(found)
+
+
+def compute_extra(block: Block, groups: Sequence[str]) -> Extra:
+    """Return the features of the words of a block, not yet scaled.
+
+    With f the posterior that a word was made by another (forward: target words by source words; reverse: the
+    other way), e = sum f over what a word has made, and b the largest of min(f, f') over two neighbours it
+    has made: ``unexpected`` is 1 - clip(e - 1, 0, 1), ``apart`` 1 - b; both are 1 where nothing was sampled
+    and there are no tables. ``content`` is 1 for words of less than 2 in 1,000 tokens.
+    """
+    sides = []
+    names = extra_names(groups, block.resources)
+    sampled = {"unexpected", "apart"}.intersection(groups)
+    for side, words, starts, turned in (
+        (SIDES[0], block.source, block.source_starts, False),
+        (SIDES[1], block.target, block.target_starts, True),
+    ):
+        first, last = int(starts[0]), int(starts[-1])
+        width = sum(name.startswith(f"extra.{side}.") for name in names)
+        features = np.ones((last - first, width), dtype=np.float32)
+        made = np.empty((2, last - first), dtype=np.float32)
+        if sampled:
+            posteriors = block.sampled.reverse if turned else block.sampled.forward
+            _made(posteriors, block.shapes, block.offsets, turned, made)
+        column = 0
+        for group in groups:
+            if group == "identity":
+                column += _fill_identity(words, first, last, features, column)
+                continue
+            if group == "unexpected":
+                features[:, column] = 1 - np.clip(made[0] - 1, 0, 1)
+            elif group == "apart":
+                features[:, column] = 1 - np.minimum(made[1], 1)
+            elif group == "content":
+                features[:, column] = words.log_frequencies[first:last] < np.log(FREQUENT)
+            column += 1
+        sides.append(features)
+    return Extra(sides[0], sides[1], names)
+
+
+def join_extras(parts: Sequence[Extra], groups: Sequence[str], resources: Resources) -> Extra | None:
+    """Put the words of several blocks one after the other; None without groups."""
+    if not groups:
+        return None
+    names = extra_names(groups, resources)
+    own = sum(name.startswith(f"extra.{SIDES[0]}.") for name in names)
+    nothing = (np.zeros((0, own), dtype=np.float32), np.zeros((0, len(names) - own), dtype=np.float32))
+    return Extra(
+        np.concatenate([nothing[0], *(part.source for part in parts)]),
+        np.concatenate([nothing[1], *(part.target for part in parts)]),
+        names,
+    )
+
+
+def _fill_identity(side: Side, first: int, last: int, features: np.ndarray, column: int) -> int:
+    """Write 1 for every word but a column's own; returns how many columns there are."""
+    ids = side.words[side.tokens[first:last]]
+    count = min(IDENTITIES, side.size)
+    own = np.flatnonzero(ids < count)
+    features[own, column + ids[own]] = 0
+    return count
+
+
+@kernel
+def _made(  # type: ignore[no-untyped-def]
+    posteriors, shapes, offsets, turned, made
+):
+    """Fill ``made`` with the sum over each word's edges, and the largest of the lesser of two neighbours."""
+    made[:] = 0.0
+    base = 0
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        words, others = (m, n) if turned else (n, m)
+        down, right = (1, m) if turned else (m, 1)
+        for j in range(words):
+            total, both, before = 0.0, np.float32(0.0), np.float32(0.0)
+            for k in range(others):
+                here = posteriors[offsets[i] + j * down + k * right]
+                total += here
+                both = max(both, min(here, before))
+                before = here
+            made[0, base + j], made[1, base + j] = total, both
+        base += words

@@ -1,0 +1,1 @@
+"""Learning around the solver: silver labels, pairs left out, choice of lam, calibration."""

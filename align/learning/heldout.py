@@ -1,0 +1,210 @@
+"""Weights and links of pairs that were not learnt from: folds, and what the other folds teach.
+
+Weights fit the pairs they were learnt from better than any others, the more so the fewer there are. What is
+to hold for new text (how much to regularise, how far to trust a link) is told by pairs left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+
+import numpy as np
+
+from align.matching.decoding import decode, score
+from align.problems.linear_program import ProgrammeProblem
+from align.problems.problem import MatchingProblem, Summing
+from align.solvers import SOLVERS
+
+if TYPE_CHECKING:
+    from align.data.corpus import Corpus
+    from align.features import Edges
+    from align.problems.labels import Labels
+
+# Pairs whose features are copied at a time.
+_PAIRS_AT_A_TIME = 256
+
+ORACLES = ("assignment", "programme")
+
+Task: TypeAlias = MatchingProblem | ProgrammeProblem
+
+
+@dataclass(frozen=True)
+class Learner:
+    """Labelled pairs, and all that is needed to learn from some of them.
+
+    Attributes
+    ----------
+    edges : Edges
+        Features of N pairs; they may lie on disk.
+    labels : Labels
+        Their links.
+    solver : str
+        A name in :data:`align.solvers.SOLVERS`.
+    lam, cost_fn, cost_fp, passes, tolerance, seed, origin, ball
+        As of the solver and of :class:`~align.problems.problem.MatchingProblem`; not all solvers take a ball.
+    most : int
+        Links that a word may have, >= 1.
+    oracle : str
+        One of :data:`ORACLES`: an assignment (with ``most`` > 1 a flow), or the same by linear programming.
+    sharing : function, optional
+        ``sharing(learner, problem, pairs)`` returns who makes the sums over all of some pairs, or None.
+    """
+
+    edges: Edges
+    labels: Labels
+    solver: str = "bcfw"
+    lam: float = 0.01
+    cost_fn: float = 3.0
+    cost_fp: float = 1.0
+    passes: int = 50
+    tolerance: float = 1e-3
+    seed: int = 0
+    most: int = 1
+    origin: np.ndarray | None = None
+    ball: float | None = None
+    oracle: str = "assignment"
+    sharing: Callable[[Learner, Task, np.ndarray], Summing | None] | None = None
+
+    def weights(self, pairs: np.ndarray) -> np.ndarray:
+        """Learn from some pairs, int (n,), n >= 1, that have sure links; float64, shape (d,)."""
+        fit = SOLVERS[self.solver].run(
+            self.problem(pairs),
+            lam=self.lam,
+            passes=self.passes,
+            tolerance=self.tolerance,
+            seed=self.seed,
+            origin=self.origin,
+            **({} if self.ball is None else {"ball": self.ball}),
+        )
+        return fit.weights
+
+    def problem(self, pairs: np.ndarray) -> Task:
+        """Return what is solved to learn from some pairs, int (n,); errors are those of the problem."""
+        compiled = MatchingProblem(
+            self.edges,
+            self.labels,
+            cost_fn=self.cost_fn,
+            cost_fp=self.cost_fp,
+            pairs=pairs,
+            most=self.most,
+        )
+        problem = compiled if self.oracle == "assignment" else ProgrammeProblem(compiled)
+        if self.sharing is not None:
+            problem.summing = self.sharing(self, problem, pairs)
+        return problem
+
+    def links(self, weights: np.ndarray, pairs: np.ndarray) -> Found:
+        """Return the links that weights make in some pairs, int (n,), and what the labels say of them."""
+        parts = []
+        for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
+            block = pairs[start : start + _PAIRS_AT_A_TIME]
+            edges, labels = self.edges.take(block), self.labels.take(block)
+            scores, linked, _ = decode(score(edges, weights), most=self.most)
+            sure, free = labels.dense(edges.shapes)
+            shift = self.edges.offsets[block] - edges.offsets[:-1]
+            of_pair = np.searchsorted(edges.offsets, linked, side="right") - 1
+            parts.append(
+                Found(linked + shift[of_pair], scores[linked], sure[linked], free[linked], int(sure.sum()))
+            )
+        return Found.join(parts)
+
+
+class Found(NamedTuple):
+    """Links that were made in labelled pairs.
+
+    Attributes
+    ----------
+    edges : ndarray of int64, shape (L,)
+        The edges that were linked, as rows of the features of all pairs.
+    scores : ndarray of float64, shape (L,)
+        Their scores.
+    sure, free : ndarray of bool, shape (L,)
+        Whether each is a sure link, or one that costs nothing.
+    gold : int
+        Sure links in these pairs.
+    """
+
+    edges: np.ndarray
+    scores: np.ndarray
+    sure: np.ndarray
+    free: np.ndarray
+    gold: int
+
+    @classmethod
+    def join(cls, parts: Sequence[Found]) -> Found:
+        """Put the links of several runs of pairs together, in their order."""
+        none = np.zeros(0, dtype=bool)
+        return cls(
+            np.concatenate([np.zeros(0, dtype=np.int64), *(part.edges for part in parts)]),
+            np.concatenate([np.zeros(0), *(part.scores for part in parts)]),
+            np.concatenate([none, *(part.sure for part in parts)]),
+            np.concatenate([none, *(part.free for part in parts)]),
+            sum(part.gold for part in parts),
+        )
+
+    def counts(self) -> np.ndarray:
+        """Return the columns of ``COLUMNS``, int64, shape (5,): |P| counts what was linked.
+
+        Sure links are those of the labels; linking a free one counts as right and costs nothing.
+        """
+        right = int(self.sure.sum())
+        possible = right + int(self.free.sum())
+        return np.array([len(self.scores), self.gold, right, possible, possible], dtype=np.int64)
+
+
+def folds(texts: Sequence[Hashable], count: int, seed: int) -> list[np.ndarray]:
+    """Part pairs at random into folds of about the same size; equal pairs fall into one.
+
+    Parameters
+    ----------
+    texts : sequence
+        What the pairs are told apart by; hashable.
+    count : int
+        Folds, >= 2.
+    seed : int
+        >= 0.
+
+    Returns
+    -------
+    list of ndarray of int64
+        The pairs of each fold, ascending; a fold is empty where there are fewer different pairs than folds.
+    """
+    first: dict[Hashable, int] = {}
+    kinds = np.array([first.setdefault(text, len(first)) for text in texts], dtype=np.int64)
+    order = np.random.default_rng(seed).permutation(len(first))
+    fold_of = np.empty(len(first), dtype=np.int64)
+    fold_of[order] = np.arange(len(first)) % count
+    return [np.flatnonzero(fold_of[kinds] == fold) for fold in range(count)]
+
+
+def texts_of(corpus: Corpus) -> list[tuple[bytes, bytes]]:
+    """Return what tells the pairs of a corpus apart: their words on both sides."""
+    sides = []
+    for side in (corpus.source, corpus.target):
+        starts = side.offsets.tolist()
+        ids = np.asarray(side.ids)
+        sides.append([ids[a:b].tobytes() for a, b in pairwise(starts)])
+    return list(zip(*sides, strict=True))
+
+
+def held_out(learner: Learner, parts: Sequence[np.ndarray]) -> Found:
+    """Return the links of each part by weights that were learnt from all other parts.
+
+    Parameters
+    ----------
+    learner : Learner
+        The pairs, and how they are learnt from.
+    parts : sequence of ndarray of int64
+        Two folds of pairs or more, none empty; pairs with sure links.
+    """
+    return Found.join(
+        [learner.links(learner.weights(_others(parts, fold)), part) for fold, part in enumerate(parts)]
+    )
+
+
+def _others(parts: Sequence[np.ndarray], left_out: int) -> np.ndarray:
+    """Return the pairs of all folds but one, ascending."""
+    return np.sort(np.concatenate([part for fold, part in enumerate(parts) if fold != left_out]))

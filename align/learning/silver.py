@@ -1,0 +1,367 @@
+"""Silver labels: links good enough to train on where nobody has made any by hand.
+
+Three methods, all of which give matchings (a labelling that is none cannot train a matching model):
+
+``sampled``
+    The maximum-weight matching among links with p(j, k) = sqrt(f(j, k) r(j, k)) above a threshold, f and r
+    the sampled probabilities of both directions (:mod:`align.statistics.sampler`); doubtful ones cost
+    nothing.
+``cosine``
+    The best target word of each source word by the cosine of their vectors; of several source words that
+    choose the same target word the nearest keeps it.
+``mutual``
+    Links (j, k) that are each other's best and above a threshold, by
+
+        x(j, k) = s(j, k) + b (s(j - 1, k - 1) + s(j + 1, k + 1)) - c |(j + 1/2) / n - (k + 1/2) / m|,
+        s(j, k) = cosine(j, k) + a sqrt(p(k | j) p(j | k)),
+
+    with the lexical probabilities of Model 1. Neighbours that fit as well speak for a link: of all the parts
+    this is the one that helps most. Where a word has no vector the lexical part stands in for the cosine.
+
+Mutual best with a prior of position finds fewer links than a maximum-weight matching, but more of them
+are right (Jalili Sabet et al. 2020, "SimAlign", tables 2 and 5).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from align.core.kernels import kernel
+from align.core.ragged import offsets_of, read_only
+from align.data.corpus import Corpus
+from align.matching.assignment import solve
+from align.problems.labels import Labels
+from align.statistics.lexicon import Lexicon, edge_values
+from align.statistics.posteriors import Posteriors
+
+# Sampled links less probable than this are wrong, more probable ones below the threshold doubtful.
+_DOUBTFUL = 0.15
+
+
+def sampled(block: Corpus, posteriors: Posteriors, *, threshold: float = 0.6) -> Labels:
+    """Label pairs by what was sampled of them.
+
+    Parameters
+    ----------
+    block : Corpus
+        N sentence pairs.
+    posteriors : Posteriors
+        Of these pairs; one that was not sampled gets no link.
+    threshold : float
+        Links need a higher probability, in [0, 1].
+
+    Returns
+    -------
+    Labels
+        Of N pairs; a pair may have no link.
+    """
+    shapes, offsets = _shapes(block)
+    forward, reverse = posteriors.dense(shapes)
+    probable = np.sqrt(forward * reverse).astype(np.float64)
+    sure = solve(np.where(probable > threshold, probable, -1.0), shapes, offsets)
+    there = sure | (probable > _DOUBTFUL)
+    labels = Labels.from_edges(there, shapes)
+    return replace(labels, sure=sure[there])
+
+
+def cosine(
+    block: Corpus, source_vectors: np.ndarray, target_vectors: np.ndarray, *, threshold: float = 0.3
+) -> Labels:
+    """Label pairs by the nearest target word of each source word.
+
+    Parameters
+    ----------
+    block : Corpus
+        N sentence pairs.
+    source_vectors, target_vectors : ndarray of float32, shapes (Vs, p) and (Vt, p)
+        In one space, of unit length, or zero where a word has none.
+    threshold : float
+        Links need a higher cosine, in [-1, 1].
+
+    Returns
+    -------
+    Labels
+        Of N pairs; a pair may have no link.
+    """
+    shapes, offsets = _shapes(block)
+    similarity = _similarity(block, source_vectors, target_vectors, None, 0.0, offsets)
+    linked = np.zeros(offsets[-1], dtype=np.bool_)
+    _link_nearest(similarity, shapes, offsets, float(threshold), linked)
+    return Labels.from_edges(linked, shapes)
+
+
+def mutual(
+    block: Corpus,
+    source_vectors: np.ndarray | None = None,
+    target_vectors: np.ndarray | None = None,
+    lexicon: Lexicon | None = None,
+    *,
+    lexical: float = 2.0,
+    neighbours: float = 0.2,
+    position: float = 0.5,
+    threshold: float = 0.3,
+) -> Labels:
+    """Label pairs by words that are each other's best.
+
+    Parameters
+    ----------
+    block : Corpus
+        N sentence pairs.
+    source_vectors, target_vectors : ndarray of float32, shapes (Vs, p) and (Vt, p), optional
+        In one space, of unit length, or zero where a word has none.
+    lexicon : Lexicon, optional
+        Lexical probabilities.
+    lexical : float
+        Weight a of the lexical part, >= 0.
+    neighbours : float
+        Weight b of the neighbours along the diagonal, >= 0.
+    position : float
+        Weight c of the distance to the diagonal, >= 0.
+    threshold : float
+        Links need a higher x.
+
+    Returns
+    -------
+    Labels
+        Of N pairs; a pair may have no link.
+    """
+    shapes, offsets = _shapes(block)
+    similarity = _similarity(block, source_vectors, target_vectors, lexicon, lexical, offsets)
+    linked = np.zeros(offsets[-1], dtype=np.bool_)
+    settings = float(neighbours), float(position), float(threshold)  # whole numbers would be compiled anew
+    _link_mutual(similarity, shapes, offsets, *settings, linked)
+    return Labels.from_edges(linked, shapes)
+
+
+class Evidence(NamedTuple):
+    """How well the rest of a bitext explains pairs: the best Dice of each source word.
+
+    Attributes
+    ----------
+    total : float
+        Their sum, >= 0.
+    words : int
+        Source words, >= 0.
+    """
+
+    total: float
+    words: int
+
+    @property
+    def mean(self) -> float:
+        """The mean, in [0, 1]; 0 without words."""
+        return self.total / self.words if self.words else 0.0
+
+    @classmethod
+    def join(cls, parts: Sequence[Evidence]) -> Evidence:
+        """Put that of several blocks together; the sum runs in their order."""
+        return cls(sum((part.total for part in parts), 0.0), sum(part.words for part in parts))
+
+
+def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> Evidence:
+    """Return how well the rest of the bitext explains pairs.
+
+    True pairs score clearly higher than the same sentences paired at random, unless the bitext is not one.
+    A pair that was counted for the lexicon would speak for itself; its own share in the counts is
+    taken off first.
+
+    Parameters
+    ----------
+    block : Corpus
+        Sentence pairs.
+    lexicon : Lexicon
+        Tables of the whole bitext.
+    counted : bool
+        Whether the pairs were counted for the tables, as they stand.
+
+    Returns
+    -------
+    Evidence
+    """
+    _, offsets = _shapes(block)
+    dice, _, _ = edge_values(lexicon, block)
+    total, words = _sum_best(
+        read_only(block.source.ids),
+        block.source.offsets,
+        read_only(block.target.ids),
+        block.target.offsets,
+        read_only(lexicon.source_counts),
+        read_only(lexicon.target_counts),
+        dice,
+        offsets,
+        counted,
+    )
+    return Evidence(total, words)
+
+
+def _shapes(block: Corpus) -> tuple[np.ndarray, np.ndarray]:
+    """Return the shapes (N, 2) int32 of the pairs and the offsets (N + 1,) int64 of their edges."""
+    n, m = block.source.lengths(), block.target.lengths()
+    offsets = offsets_of(n.astype(np.int64) * m)
+    return np.stack([n, m], axis=1).astype(np.int32), offsets
+
+
+def _similarity(
+    block: Corpus,
+    source_vectors: np.ndarray | None,
+    target_vectors: np.ndarray | None,
+    lexicon: Lexicon | None,
+    lexical: float,
+    offsets: np.ndarray,
+) -> np.ndarray:
+    """Return s of every edge, float64, shape (E,)."""
+    nothing = np.zeros((0, 1), dtype=np.float32)
+    association = np.zeros(offsets[-1], dtype=np.float32)
+    if lexicon is not None:
+        _, forward, reverse = edge_values(lexicon, block)
+        association = np.sqrt(forward * reverse)
+    similarity = np.empty(offsets[-1])
+    _fill_similarity(
+        read_only(block.source.ids),
+        block.source.offsets,
+        read_only(block.target.ids),
+        block.target.offsets,
+        read_only(nothing if source_vectors is None else source_vectors),
+        read_only(nothing if target_vectors is None else target_vectors),
+        association,
+        float(lexical),
+        offsets,
+        similarity,
+    )
+    return similarity
+
+
+@kernel
+def _fill_similarity(
+    source_ids: np.ndarray,
+    source_offsets: np.ndarray,
+    target_ids: np.ndarray,
+    target_offsets: np.ndarray,
+    source_vectors: np.ndarray,
+    target_vectors: np.ndarray,
+    association: np.ndarray,
+    lexical: float,
+    offsets: np.ndarray,
+    similarity: np.ndarray,
+) -> None:
+    for i in range(len(offsets) - 1):
+        edge = offsets[i]
+        for j in range(source_offsets[i], source_offsets[i + 1]):
+            s = source_ids[j]
+            known = s < len(source_vectors) and source_vectors[s].any()
+            for k in range(target_offsets[i], target_offsets[i + 1]):
+                t = target_ids[k]
+                lexical_part = float(association[edge])
+                near = lexical_part
+                if known and t < len(target_vectors) and target_vectors[t].any():
+                    near = 0.0
+                    for x in range(source_vectors.shape[1]):
+                        near += source_vectors[s, x] * target_vectors[t, x]
+                similarity[edge] = near + lexical * lexical_part
+                edge += 1
+
+
+@kernel
+def _link_nearest(
+    similarity: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, threshold: float, linked: np.ndarray
+) -> None:
+    """Link each source word's best target word; the best of the source words that choose it gets it."""
+    for i in range(len(shapes)):
+        n, m = np.int64(shapes[i, 0]), np.int64(shapes[i, 1])
+        if n == 0 or m == 0:
+            continue
+        x = similarity[offsets[i] : offsets[i + 1]].reshape((n, m))
+        keeper = np.full(m, -1, dtype=np.int64)
+        for j in range(n):
+            k = int(np.argmax(x[j]))
+            if x[j, k] > threshold and (keeper[k] < 0 or x[j, k] > x[keeper[k], k]):
+                keeper[k] = j
+        for k in range(m):
+            if keeper[k] >= 0:
+                linked[offsets[i] + keeper[k] * m + k] = True
+
+
+@kernel
+def _link_mutual(
+    similarity: np.ndarray,
+    shapes: np.ndarray,
+    offsets: np.ndarray,
+    neighbours: float,
+    position: float,
+    threshold: float,
+    linked: np.ndarray,
+) -> None:
+    """Link the words that are each other's best."""
+    for i in range(len(shapes)):
+        n, m = np.int64(shapes[i, 0]), np.int64(shapes[i, 1])
+        if n == 0 or m == 0:
+            continue
+        s = similarity[offsets[i] : offsets[i + 1]].reshape((n, m))
+        row_best, column_best = np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
+        row_score, column_score = np.empty(n), np.empty(m)
+        row_score[:], column_score[:] = -np.inf, -np.inf
+        for j in range(n):
+            for k in range(m):
+                x = s[j, k] - position * abs((j + 0.5) / n - (k + 0.5) / m)
+                if j > 0 and k > 0:
+                    x += neighbours * s[j - 1, k - 1]
+                if j + 1 < n and k + 1 < m:
+                    x += neighbours * s[j + 1, k + 1]
+                if x > row_score[j]:
+                    row_best[j], row_score[j] = k, x
+                if x > column_score[k]:
+                    column_best[k], column_score[k] = j, x
+        for j in range(n):
+            k = row_best[j]
+            if column_best[k] == j and row_score[j] > threshold:
+                linked[offsets[i] + j * m + k] = True
+
+
+@kernel
+def _sum_best(
+    source_ids: np.ndarray,
+    source_offsets: np.ndarray,
+    target_ids: np.ndarray,
+    target_offsets: np.ndarray,
+    source_counts: np.ndarray,
+    target_counts: np.ndarray,
+    dice: np.ndarray,
+    offsets: np.ndarray,
+    counted: bool,
+) -> tuple[float, int]:
+    """Return the sum over source words of their best Dice, and the number of words."""
+    total, words = 0.0, 0
+    for i in range(len(offsets) - 1):
+        source = source_ids[source_offsets[i] : source_offsets[i + 1]]
+        target = target_ids[target_offsets[i] : target_offsets[i + 1]]
+        edge = offsets[i]
+        for s in source:
+            best = 0.0
+            for t in target:
+                if dice[edge] > 0:
+                    both = source_counts[s] + target_counts[t]
+                    joint = dice[edge] * both / 2
+                    if counted:
+                        own_source, own_target = _count(source, s), _count(target, t)
+                        joint -= min(own_source, own_target)
+                        both -= own_source + own_target
+                    if joint > 0.5:
+                        best = max(best, 2 * joint / both)
+                edge += 1
+            total += best
+            words += 1
+    return total, words
+
+
+@kernel
+def _count(words: np.ndarray, word: int) -> int:
+    """Return how often a word occurs."""
+    times = 0
+    for each in words:
+        if each == word:
+            times += 1
+    return times

@@ -1,0 +1,1 @@
+"""The max oracle and its kin: assignment, fertility flow, quadratic assignment, projections."""

@@ -1,0 +1,1 @@
+"""A trained aligner: its folder, and how it is used."""

@@ -1,0 +1,266 @@
+"""Align sentence pairs with a trained model, and say why.
+
+    from align import Aligner
+    aligner = Aligner.load("models/en-fr")
+    aligner.align("This assignment was hard", "Ce travail était ardu")      # [(0, 0), (1, 1), ...]
+
+An aligner keeps no state between calls but memories of words already cut: threads may share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.data.corpus import Corpus
+from align.features import compute_parts, score_parts
+from align.features.scoring import Scores
+from align.learning.calibration import confidence, rare_words
+from align.matching.decoding import Decoded, decode, places, score
+from align.model.blocklinks import BlockLinks, linked_share
+from align.model.folder import Model
+from align.model.pairs import PairBlock, SideText, Tokenizer, split_long
+from align.model.shipped import find_model
+from align.statistics.posteriors import Posteriors
+from align.text.processor import Tokens
+
+Text = str | Sequence[str]
+
+_PAIRS_AT_A_TIME = 256
+_NO_LINKS = np.zeros((3, 0), dtype=np.int64)
+
+
+class Aligner:
+    """A model ready to align.
+
+    Parameters
+    ----------
+    model : Model
+        The model.
+    source, target : SideText
+        How the text of each side becomes tokens.
+    """
+
+    def __init__(self, model: Model, source: SideText, target: SideText) -> None:
+        self.model = model
+        self._sides = (source, target)
+
+    @classmethod
+    def load(cls, path: str | Path, *, tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer] = None) -> Aligner:
+        """Load a model.
+
+        Parameters
+        ----------
+        path : str or Path
+            Folder of a model, or the name of a shipped one.
+        tokenizer : str, function or None, or a pair of them, optional
+            How text is cut to tokens, both sides alike or (source, target). None: as the model was trained.
+            A name: ``spaces`` (text is tokenized already), ``rules``, ``nltk:NAME``, ``module:function``. A
+            function: from a text to its tokens, or to their (start, end).
+
+        Raises
+        ------
+        InputError
+            If there is no such model, a file of it is missing or damaged, it asks for a tokenizer that is
+            code (give it yourself if you trust it), or the tokenizer given does not exist.
+        """
+        model = Model.load(find_model(path))
+        given = tokenizer if isinstance(tokenizer, tuple) else (tokenizer, tokenizer)
+        return cls(model, SideText(model.text["source"], given[0]), SideText(model.text["target"], given[1]))
+
+    def align(self, source: Text, target: Text, *, bias: float = 0.0) -> list[tuple[int, int]]:
+        """Return the links of one pair, sorted.
+
+        Parameters
+        ----------
+        source, target : str or sequence of str
+            Text, or its tokens.
+        bias : float
+            Added to the score of every possible link: above 0 there are more links, below 0 fewer.
+
+        Returns
+        -------
+        list of (int, int)
+            0-based source and target tokens.
+        """
+        return self.align_tokens([self.tokens(source, target)], bias=bias).pairs(0)
+
+    def align_many(
+        self, pairs: Iterable[tuple[Text, Text]], *, bias: float = 0.0
+    ) -> list[list[tuple[int, int]]]:
+        """Return the links of each pair; faster than one call a pair."""
+        found: list[list[tuple[int, int]]] = []
+        block: list[tuple[Tokens, Tokens]] = []
+        for source, target in pairs:
+            block.append(self.tokens(source, target))
+            if len(block) == _PAIRS_AT_A_TIME:
+                links = self.align_tokens(block, bias=bias)
+                found += map(links.pairs, range(len(block)))
+                block = []
+        links = self.align_tokens(block, bias=bias)
+        return found + [links.pairs(pair) for pair in range(len(block))]
+
+    def scores(self, source: Text, target: Text, *, bias: float = 0.0) -> list[float]:
+        """Return the confidence, in [0, 1], of each link that :meth:`align` gives, in the same order."""
+        return self.align_tokens([self.tokens(source, target)], bias=bias).confidence.tolist()
+
+    def explain(self, source: Text, target: Text, *, bias: float = 0.0) -> dict[str, Any]:
+        """Return the links of a pair with the contribution of each feature to their scores.
+
+        Returns
+        -------
+        dict
+            ``{"source": tokens, "target": tokens, "links": [{"source": 0, "target": 0, "score": 1.9,
+            "confidence": 0.97, "contributions": {"cosine": 0.7, ...}}, ...]}``. The contributions of a link,
+            weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them. Where
+            a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
+        """
+        tokens = self.tokens(source, target)
+        block = PairBlock.build([tokens], self._vocabularies)
+        corpus = block.corpus
+        links: dict[tuple[int, int], dict[str, Any]] = {}
+        for start, _, edges in compute_parts(
+            corpus,
+            self.model.resources,
+            groups=self.model.groups,
+            extra_source=block.extra_source,
+            extra_target=block.extra_target,
+            extra_groups=self.model.extra_groups,
+        ):
+            scored = score(edges, self.model.weights)
+            scores, linked, charges = self._decode(scored, bias)
+            _, sources, targets = _words(corpus, start, scored, linked)
+            rare = self._rare(corpus, sources, targets)
+            trusted = confidence(scores[linked], self.model.calibration, rare).tolist()
+            surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
+            found = (linked.tolist(), charges.tolist(), *surface, trusted)
+            for edge, charge, source_token, target_token, trust in zip(*found, strict=True):
+                link = (source_token, target_token)
+                if link not in links or scores[edge] > links[link]["score"]:
+                    links[link] = {
+                        "source": source_token,
+                        "target": target_token,
+                        "score": float(scores[edge]),
+                        "confidence": trust,
+                        "contributions": self._reasons(charge, edges.features[edge]),
+                    }
+        return {
+            "source": tokens[0].surface,
+            "target": tokens[1].surface,
+            "links": [links[link] for link in sorted(links)],
+        }
+
+    def tokens(self, source: Text, target: Text) -> tuple[Tokens, Tokens]:
+        """Return the tokens of both sides; those of a sequence are taken as they are."""
+        return self._sides[0].tokens(source), self._sides[1].tokens(target)
+
+    def check(self, pair: tuple[Tokens, Tokens]) -> None:
+        """Check that a tokenized pair can be aligned.
+
+        Raises
+        ------
+        InputError
+            If it is too long and there is no place to split it.
+        """
+        split_long(*pair)
+
+    def align_tokens(self, pairs: Sequence[tuple[Tokens, Tokens]], *, bias: float = 0.0) -> BlockLinks:
+        """Return the links of tokenized pairs; very long ones are split to parallel parts first."""
+        block = PairBlock.build(pairs, self._vocabularies)
+        links = self.align_block(
+            block.corpus, extra_source=block.extra_source, extra_target=block.extra_target, bias=bias
+        )
+        return links.merged(block.lines, len(pairs))
+
+    def align_block(
+        self,
+        corpus: Corpus,
+        *,
+        extra_source: Sequence[str] = (),
+        extra_target: Sequence[str] = (),
+        bias: float = 0.0,
+        posteriors: Posteriors | None = None,
+    ) -> BlockLinks:
+        """Return the links of a block of a corpus: the compiled path.
+
+        Parameters
+        ----------
+        corpus : Corpus
+            N pairs of ids of the model's vocabularies, with ``parents``.
+        extra_source, extra_target : sequence of str
+            The words of the ids at and above the vocabularies' sizes.
+        bias : float
+            Added to the score of every possible link.
+        posteriors : Posteriors, optional
+            What was sampled of the N pairs when the model's tables were made.
+
+        Returns
+        -------
+        BlockLinks
+            Links between surface tokens (``parents``).
+        """
+        chosen, scores = [_NO_LINKS], [np.zeros(0)]
+        for start, _, part in score_parts(
+            corpus,
+            self.model.resources,
+            self.model.weights,
+            groups=self.model.groups,
+            extra_source=extra_source,
+            extra_target=extra_target,
+            posteriors=posteriors,
+            extra_groups=self.model.extra_groups,
+        ):
+            scored, linked, _ = self._decode(part, bias)
+            chosen.append(_words(corpus, start, part, linked))
+            scores.append(scored[linked])
+        pairs, sources, targets = np.concatenate(chosen, axis=1)
+        score = np.concatenate(scores)
+        trusted = confidence(score, self.model.calibration, self._rare(corpus, sources, targets))
+        return BlockLinks.build(
+            pairs,
+            corpus.source.parents[sources],
+            corpus.target.parents[targets],
+            score,
+            trusted,
+            *linked_share(corpus, (sources, targets), trusted, self._vocabularies),
+        )
+
+    @property
+    def _vocabularies(self) -> tuple[Any, Any]:
+        resources = self.model.resources
+        return resources.source_vocabulary, resources.target_vocabulary
+
+    def _decode(self, scores: Scores, bias: float) -> Decoded:
+        return decode(scores, most=self.model.fertility, bias=bias)
+
+    def _reasons(self, charge: float, values: np.ndarray) -> dict[str, float]:
+        """Return the share of each feature that is not 0 in a score, and what the words are charged."""
+        own = len(values)
+        shares = self.model.weights[:own] * values.astype(np.float64)
+        contributions = {
+            name: share for name, share in zip(self.model.names[:own], shares.tolist(), strict=True) if share
+        }
+        if charge:
+            contributions["fertility"] = -charge
+        return contributions
+
+    def _rare(self, corpus: Corpus, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+        """Return whether a word of each link is rare."""
+        of_source, of_target = rare_words(corpus, self._vocabularies)
+        found: np.ndarray = of_source[sources] | of_target[targets]
+        return found
+
+
+def _words(corpus: Corpus, start: int, edges: Scores, linked: np.ndarray) -> np.ndarray:
+    """Return pair, source and target analysis token of linked edges of the pairs from ``start`` on.
+
+    They are counted over the whole corpus; int64, shape (3, L).
+    """
+    found = places(edges, linked)
+    found[0] += start
+    found[1] += corpus.source.offsets[start]
+    found[2] += corpus.target.offsets[start]
+    return found

@@ -1,0 +1,200 @@
+"""The links of a block of sentence pairs as arrays, and the score of a whole pair."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from align.core.ragged import offsets_of
+
+if TYPE_CHECKING:
+    from align.data.corpus import Corpus
+    from align.data.vocabulary import Vocabulary
+
+# The share of all words at which one counts half in the score of a pair.
+_FREQUENT = 0.01
+
+
+@dataclass(frozen=True)
+class BlockLinks:
+    """Links between the surface tokens of N sentence pairs.
+
+    The score of a sentence pair is the share of its words, of both sides, that are linked, each as far as the
+    best of its links is trusted, and very frequent words counting less (:func:`word_weights`): any two
+    sentences have some of these in common. It is in [0, 1]; a pair of which only half is translated cannot
+    get more than about a half.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (N + 1,)
+        The links of pair i are ``offsets[i]:offsets[i + 1]``, sorted by source, then target token.
+    source, target : ndarray of int32, shape (L,)
+        Surface tokens, counted within the line.
+    score : ndarray of float64, shape (L,)
+        The model's score of each link.
+    confidence : ndarray of float64, shape (L,)
+        Probability that the link is right, in [0, 1].
+    mass : ndarray of float64, shape (N,)
+        Sum over the analysis tokens of both sides of their weight times the confidence of their best link.
+    weight : ndarray of float64, shape (N,)
+        Sum of the weights of the analysis tokens of both sides; at least ``mass``.
+    """
+
+    offsets: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    score: np.ndarray
+    confidence: np.ndarray
+    mass: np.ndarray
+    weight: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    def sentence_scores(self) -> np.ndarray:
+        """Return the score of each pair, float64 in [0, 1], shape (N,); 0 for a pair without words."""
+        some = self.weight > 0
+        return np.where(some, np.minimum(1.0, self.mass / np.where(some, self.weight, 1.0)), 0.0)
+
+    def pairs(self, pair: int) -> list[tuple[int, int]]:
+        """Return the links of one pair."""
+        here = slice(int(self.offsets[pair]), int(self.offsets[pair + 1]))
+        return list(zip(self.source[here].tolist(), self.target[here].tolist(), strict=True))
+
+    @classmethod
+    def build(
+        cls,
+        pairs: np.ndarray,
+        source: np.ndarray,
+        target: np.ndarray,
+        score: np.ndarray,
+        confidence: np.ndarray,
+        mass: np.ndarray,
+        weight: np.ndarray,
+    ) -> BlockLinks:
+        """Sort links between analysis tokens into pairs, and merge those that are one between surface tokens.
+
+        Of several links between the same two surface tokens the one with the highest score stays.
+
+        Parameters
+        ----------
+        pairs : ndarray of int64, shape (L,)
+            The pair of each link.
+        source, target, score, confidence : ndarray, shape (L,)
+            As in the result.
+        mass, weight : ndarray of float64, shape (N,)
+            As in the result.
+        """
+        height, width = (int(tokens.max(initial=0)) + 1 for tokens in (source, target))
+        keys = (pairs * height + source) * width + target
+        kept = np.arange(len(keys))
+        # As a rule they are in order, and no two of them are one.
+        if not (keys[1:] > keys[:-1]).all():
+            kept = np.lexsort((-score, keys))
+            kept = kept[np.concatenate([[True], keys[kept][1:] != keys[kept][:-1]])]
+        offsets = offsets_of(np.bincount(pairs[kept], minlength=len(weight)))
+        return cls(
+            offsets,
+            source[kept].astype(np.int32),
+            target[kept].astype(np.int32),
+            score[kept],
+            confidence[kept],
+            mass,
+            weight,
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[BlockLinks]) -> BlockLinks:
+        """Put the pairs of several blocks one after the other."""
+        counts = [np.zeros(1, dtype=np.int64), *(np.diff(part.offsets) for part in parts)]
+        empty = np.zeros(0)
+        return cls(
+            np.cumsum(np.concatenate(counts)),
+            np.concatenate([empty.astype(np.int32), *(part.source for part in parts)]),
+            np.concatenate([empty.astype(np.int32), *(part.target for part in parts)]),
+            np.concatenate([empty, *(part.score for part in parts)]),
+            np.concatenate([empty, *(part.confidence for part in parts)]),
+            np.concatenate([empty, *(part.mass for part in parts)]),
+            np.concatenate([empty, *(part.weight for part in parts)]),
+        )
+
+    def merged(self, lines: np.ndarray, count: int) -> BlockLinks:
+        """Put the pairs that are parts of one line together.
+
+        Parameters
+        ----------
+        lines : ndarray of int64, shape (N,)
+            The line of each pair, non-decreasing, in ``0..count - 1``.
+        count : int
+            How many lines there are; one without a pair gets no links and no weight.
+        """
+        if count == len(self) and np.array_equal(lines, np.arange(count)):
+            return self
+        of_links = np.repeat(lines, np.diff(self.offsets))
+        mass, weight = (
+            np.bincount(lines, weights=values, minlength=count) for values in (self.mass, self.weight)
+        )
+        return BlockLinks.build(of_links, self.source, self.target, self.score, self.confidence, mass, weight)
+
+
+def word_weights(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+    """Return what words count in the score of a pair: a / (a + p), p their share of all words, a = 0.01.
+
+    Parameters
+    ----------
+    ids : ndarray of int, shape (T,)
+        Words; those at and above the vocabulary's size were never seen.
+    vocabulary : Vocabulary
+        Words with counts.
+
+    Returns
+    -------
+    ndarray of float64, shape (T,)
+        In (0, 1]; 1 for words never seen.
+
+    Notes
+    -----
+    The form is that of Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline for sentence
+    embeddings".
+    """
+    shares = np.zeros(len(ids))
+    known = ids < len(vocabulary)
+    shares[known] = vocabulary.counts[ids[known]] / max(int(vocabulary.counts.sum()), 1)
+    return _FREQUENT / (_FREQUENT + shares)
+
+
+def linked_share(
+    corpus: Corpus,
+    words: tuple[np.ndarray, np.ndarray],
+    confidence: np.ndarray,
+    vocabularies: tuple[Vocabulary, Vocabulary],
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return ``mass`` and ``weight`` of each pair of a block.
+
+    Parameters
+    ----------
+    corpus : Corpus
+        N pairs.
+    words : (ndarray of int64, ndarray of int64), shapes (L,)
+        Source and target analysis token of each link, counted over all pairs.
+    confidence : ndarray of float64, shape (L,)
+        Of each link, in [0, 1].
+    vocabularies : (Vocabulary, Vocabulary)
+        Of both sides.
+
+    Returns
+    -------
+    mass, weight : ndarray of float64, shape (N,)
+    """
+    mass, weight = np.zeros(len(corpus)), np.zeros(len(corpus))
+    for side, linked, vocabulary in zip((corpus.source, corpus.target), words, vocabularies, strict=True):
+        weights = word_weights(np.asarray(side.ids), vocabulary)
+        best = np.zeros(len(weights))
+        np.maximum.at(best, linked, confidence)
+        pairs = np.repeat(np.arange(len(corpus)), side.lengths())
+        mass += np.bincount(pairs, weights=weights * best, minlength=len(corpus))
+        weight += np.bincount(pairs, weights=weights, minlength=len(corpus))
+    return mass, weight

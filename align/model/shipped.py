@@ -1,0 +1,92 @@
+"""What comes with the library: ``models/NAME`` of a checkout or of an installed package."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from align.core.errors import InputError
+
+_PACKAGE = Path(__file__).resolve().parent.parent
+
+# In an installed package the models lie inside it, in a checkout beside it.
+FOLDERS = (_PACKAGE / "models", _PACKAGE.parent / "models")
+
+# The weights that serve where nothing is known of a language pair.
+DEFAULT = "default"
+
+MODEL, WEIGHTS = "model.json", "weights.json"
+
+
+def shipped_models() -> list[Path]:
+    """Return the folders of the shipped models, by name."""
+    return _shipped(MODEL)
+
+
+def shipped_weights() -> list[Path]:
+    """Return the folders of the shipped weights without tables, by name."""
+    return _shipped(WEIGHTS)
+
+
+def _shipped(file: str) -> list[Path]:
+    found: dict[str, Path] = {}
+    for folder in FOLDERS:
+        if folder.is_dir():
+            for path in sorted(folder.iterdir()):
+                if (path / file).is_file():
+                    found.setdefault(path.name, path)
+    return [found[name] for name in sorted(found)]
+
+
+def find_model(name: str | Path) -> Path:
+    """Return the folder of a model: ``name`` where it is a folder, else the shipped model of that name.
+
+    Raises
+    ------
+    InputError
+        If there is neither.
+    """
+    path = Path(name)
+    if (path / MODEL).is_file():
+        return path
+    shipped = shipped_models()
+    found = _named(path, shipped)
+    if found is not None:
+        return found
+    if (path / WEIGHTS).is_file() or _named(path, shipped_weights()) is not None:
+        raise InputError(
+            f"{name}: weights without statistics, with which no text can be aligned; run the pipeline on a "
+            f"bitext (train.weights={name}) and take the model it leaves in latest/train"
+        )
+    if path.is_dir():
+        raise InputError(f"{path / MODEL}: missing, so {path} is no model; give the folder of a model")
+    known = ", ".join(each.name for each in shipped) or "none"
+    raise InputError(f"{name}: no such model; give a folder with a {MODEL}, or a shipped model ({known})")
+
+
+def find_weights(name: str | Path) -> Path:
+    """Return the folder of weights or of a model: ``name`` where it is one, else what is shipped under it.
+
+    Raises
+    ------
+    InputError
+        If there is neither.
+    """
+    path = Path(name)
+    if (path / WEIGHTS).is_file() or (path / MODEL).is_file():
+        return path
+    shipped = [*shipped_weights(), *shipped_models()]
+    found = _named(path, shipped)
+    if found is None:
+        known = ", ".join(each.name for each in shipped) or "none"
+        raise InputError(
+            f"{name}: no such weights; give a folder with a {WEIGHTS} or {MODEL}, or shipped ones ({known})"
+        )
+    return found
+
+
+def _named(path: Path, shipped: list[Path]) -> Path | None:
+    """Return the shipped folder that a path names, as NAME or as models/NAME."""
+    # "models/en-fr" is what the documentation writes: it must work outside a checkout too.
+    if path.parts and path.parts in ((path.name,), ("models", path.name)):
+        return next((each for each in shipped if each.name == path.name), None)
+    return None

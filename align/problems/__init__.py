@@ -1,0 +1,1 @@
+"""Structured problems as a solver sees them, and their objective."""

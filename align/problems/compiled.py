@@ -1,0 +1,102 @@
+"""Kernels of a problem, found by the type of its data: a solver's compiled pass then serves every problem.
+
+A problem may keep what its oracle reads in a named tuple of arrays, its attribute ``data``, and register two
+kernels for the type of that tuple (:func:`register`). Kernels of solvers call :func:`workspace` and
+:func:`vertex`, which stand for those of whatever problem they are compiled for; nothing is looked up while
+they run. A problem without is solved through its methods, to the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+
+import numpy as np
+from numba.extending import overload as _numba_overload
+
+from align.core.kernels import kernel
+
+if TYPE_CHECKING:
+    from align.problems.problem import Problem
+
+    class CompiledProblem(Problem, Protocol):
+        """A problem with data that kernels are registered for."""
+
+        data: Any
+
+
+# The decorator is made at run time.
+_overload: Any = _numba_overload
+
+_KERNELS: dict[type, tuple[Callable[..., Any], Callable[..., Any]]] = {}
+
+
+def register(data: type, *, workspace: Callable[..., Any], vertex: Callable[..., Any]) -> None:
+    """Tell which kernels read a type of data.
+
+    Parameters
+    ----------
+    data : type
+        A class of named tuples of arrays.
+    workspace : kernel
+        ``workspace(data)`` returns working memory for ``vertex``, of any type.
+    vertex : kernel
+        ``vertex(data, w, i, psi, work)`` fills ``psi``, float64 (d,), with that of a vertex of block i that
+        maximises loss - <w, psi>, and returns its loss, a float. It raises where that maximum is negative.
+    """
+    _KERNELS[data] = workspace, vertex
+
+
+def is_compiled(problem: Problem) -> TypeGuard[CompiledProblem]:
+    """Return whether kernels may call :func:`workspace` and :func:`vertex` with the problem's ``data``."""
+    return type(getattr(problem, "data", None)) in _KERNELS
+
+
+def workspace(data: Any) -> Any:
+    """Return working memory for :func:`vertex`; only kernels may call it."""
+    raise NotImplementedError("workspace: call it from a kernel")
+
+
+def vertex(data: Any, w: np.ndarray, i: int, psi: np.ndarray, work: Any) -> float:
+    """Fill ``psi`` with the maximising vertex of block i and return its loss; only kernels may call it."""
+    raise NotImplementedError("vertex: call it from a kernel")
+
+
+# Not strict: the compiler would compare annotations as well.
+@_overload(workspace, strict=False)
+def _workspace(data: Any) -> Any:
+    found = _kernels_of(data)[0]
+    return lambda data: found(data)
+
+
+@_overload(vertex, strict=False)
+def _vertex(data: Any, w: Any, i: Any, psi: Any, work: Any) -> Any:
+    found = _kernels_of(data)[1]
+    return lambda data, w, i, psi, work: found(data, w, i, psi, work)
+
+
+def _kernels_of(data: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
+    """Return the kernels for what the compiler knows of a named tuple."""
+    return _KERNELS[data.instance_class]
+
+
+def oracles(data: Any, d: int, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return psi and loss of the vertices of blocks, as :meth:`align.problems.problem.Problem.oracles` does.
+
+    One compiled call outside the interpreter lock: threads may share the work.
+    """
+    weights = np.atleast_2d(w)
+    psi, loss = np.empty((len(weights), len(block), d)), np.empty((len(weights), len(block)))
+    _solve_block(data, weights, block, psi, loss)
+    return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
+
+
+@kernel
+def _solve_block(
+    data: Any, weights: np.ndarray, block: np.ndarray, psi: np.ndarray, loss: np.ndarray
+) -> None:
+    """Fill ``psi`` (r, b, d) and ``loss`` (r, b) with the vertices of the blocks ``block`` (b,)."""
+    work = workspace(data)
+    for place in range(len(block)):
+        for r in range(len(weights)):
+            loss[r, place] = vertex(data, weights[r], block[place], psi[r, place], work)

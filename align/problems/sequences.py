@@ -1,0 +1,220 @@
+"""Labelling of chains as a structured problem: Viterbi's algorithm as the oracle, compiled.
+
+Chain i has T_i places with features x_t in R^p and labels y_t in 0..S-1. The score of a labelling is
+
+    <w, F_i y> = sum_t <w_(y_t), x_t> + sum_t v_(y_t, y_(t+1)),
+
+the loss the number of places with a wrong label; both are sums over places and neighbours, so that the oracle
+is a longest path ([1]_, section 6, does so for handwritten words).
+
+References
+----------
+.. [1] B. Taskar, C. Guestrin and D. Koller, "Max-margin Markov networks", NIPS 2003.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from align.core.kernels import kernel
+from align.problems.compiled import oracles, register
+from align.problems.problem import Vertex
+
+
+class ChainData(NamedTuple):
+    """What the kernels read.
+
+    Attributes
+    ----------
+    x : ndarray of float64, shape (sum of T_i, p)
+    gold : ndarray of int64, shape (sum of T_i,)
+    offsets : ndarray of int64, shape (n + 1,)
+        Chain i is places ``offsets[i]`` to ``offsets[i + 1]``.
+    labels : ndarray of int64, shape (1,)
+        S.
+    """
+
+    x: np.ndarray
+    gold: np.ndarray
+    offsets: np.ndarray
+    labels: np.ndarray
+
+
+class ChainProblem:
+    """Labelled chains as a structured problem.
+
+    Parameters
+    ----------
+    chains : sequence of ndarray of float, shapes (T_i, p)
+        Features of the places, finite; T_i >= 1.
+    gold : sequence of ndarray of int, shapes (T_i,)
+        Their labels, 0 to ``labels - 1``.
+    labels : int
+        S >= 1.
+
+    Attributes
+    ----------
+    n : int
+        Chains.
+    d : int
+        S p + S^2: the weights of label 0, of label 1, ..., then those of neighbours, row by row.
+    nonnegative : int
+        ``d``: all weights are free.
+    data : ChainData
+
+    Raises
+    ------
+    ValueError
+        If an argument is out of its range.
+    """
+
+    def __init__(self, chains: Sequence[np.ndarray], gold: Sequence[np.ndarray], *, labels: int) -> None:
+        lengths = [len(chain) for chain in chains]
+        if not lengths or lengths != [len(own) for own in gold] or not min(lengths):
+            raise ValueError("chains: chains and labels do not fit; give one label a place, no empty chain")
+        x = np.concatenate([np.asarray(chain, dtype=np.float64) for chain in chains])
+        known = np.concatenate([np.asarray(own, dtype=np.int64) for own in gold])
+        if x.ndim != 2 or not x.shape[1] or not np.isfinite(x).all():
+            raise ValueError(f"chains: places of shape {x.shape}; give finite features (T, p), p >= 1")
+        if known.min() < 0 or known.max() >= labels:
+            raise ValueError(f"chains: labels from {known.min()} to {known.max()}; give 0 to {labels - 1}")
+        self.n, self.d = len(lengths), labels * x.shape[1] + labels**2
+        self.nonnegative = self.d
+        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
+        self.data = ChainData(x, known, offsets, np.array([labels]))
+
+    def gold(self, i: int) -> Vertex:
+        """Return the gold labels of chain i: psi = 0, loss = 0."""
+        own = self.data.gold[self.data.offsets[i] : self.data.offsets[i + 1]]
+        return Vertex(np.zeros(self.d), 0.0, own.tobytes())
+
+    def oracle(self, w: np.ndarray, i: int) -> Vertex:
+        """Return the vertex of chain i that maximises loss - <w, psi>; w float64, shape (d,).
+
+        Raises
+        ------
+        ValueError
+            If a score under ``w`` is NaN or infinite.
+        """
+        psi = np.empty(self.d)
+        found = np.empty(self.data.offsets[i + 1] - self.data.offsets[i], dtype=np.int64)
+        loss = _solve_one(self.data, w, i, psi, found)
+        return Vertex(psi, loss, found.tobytes())
+
+    def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return psi (b, d) and loss (b,) of the vertices of the chains ``block``, int64 (b,).
+
+        With several weight vectors, ``w`` of shape (r, d), they are (r, b, d) and (r, b).
+
+        Raises
+        ------
+        ValueError
+            If a score under ``w`` is NaN or infinite.
+        """
+        return oracles(self.data, self.d, w, block)
+
+    def predict(self, w: np.ndarray, chain: np.ndarray) -> np.ndarray:
+        """Return the best labels of a chain, float (T, p), T >= 1, under w, (d,): int64, shape (T,)."""
+        x = np.array(chain, dtype=np.float64, order="C")
+        if x.ndim != 2 or not len(x) or x.shape[1] != self.data.x.shape[1] or w.shape != (self.d,):
+            raise ValueError(
+                f"chains: a chain {x.shape}, weights {w.shape}; give (T, {self.data.x.shape[1]}), ({self.d},)"
+            )
+        found = np.empty(len(x), dtype=np.int64)
+        _label(self.data._replace(x=x, offsets=np.array([0, len(x)])), w, found)
+        return found
+
+
+Work = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+
+@kernel
+def _solve_one(data: ChainData, w: np.ndarray, i: int, psi: np.ndarray, found: np.ndarray) -> float:
+    """Fill ``psi`` (d,) and ``found`` (T_i,) of chain i, return its loss."""
+    work = _workspace(data)
+    loss = _vertex(data, w, i, psi, work)
+    found[:] = work[2][: len(found)]
+    return loss
+
+
+@kernel
+def _label(data: ChainData, w: np.ndarray, found: np.ndarray) -> None:
+    """Fill ``found`` (T,) with the best labels of the only chain; nothing is known of its gold."""
+    work = _workspace(data)
+    _viterbi(data, w, 0, 0.0, work)
+    found[:] = work[2]
+
+
+@kernel
+def _workspace(data: ChainData) -> Work:
+    """Return memory for the best scores up to a place, the labels before it, and a labelling."""
+    longest = 0
+    for i in range(len(data.offsets) - 1):
+        longest = max(longest, data.offsets[i + 1] - data.offsets[i])
+    labels = data.labels[0]
+    return (
+        np.empty((longest, labels)),
+        np.empty((longest, labels), dtype=np.int64),
+        np.empty(longest, dtype=np.int64),
+    )
+
+
+@kernel
+def _vertex(data: ChainData, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> float:
+    """Solve the max oracle of chain i: fill ``psi`` (d,), return the loss."""
+    _viterbi(data, w, i, 1.0, work)
+    start, labels, p = data.offsets[i], data.labels[0], data.x.shape[1]
+    count, y = data.offsets[i + 1] - start, work[2]
+    psi[:] = 0.0
+    loss = 0.0
+    for t in range(count):
+        known, x = data.gold[start + t], data.x[start + t]
+        if y[t] != known:
+            loss += 1.0
+            for k in range(p):
+                psi[known * p + k] += x[k]
+                psi[y[t] * p + k] -= x[k]
+        if t > 0:
+            psi[labels * p + data.gold[start + t - 1] * labels + known] += 1.0
+            psi[labels * p + y[t - 1] * labels + y[t]] -= 1.0
+    inner = 0.0
+    for k in range(len(w)):
+        inner += w[k] * psi[k]
+    # The gold labels themselves reach 0: less than that is a wrong oracle or a wrong feature map.
+    if loss - inner < -1e-9 * (1.0 + abs(loss) + abs(inner)):
+        raise AssertionError("oracle: loss - <w, psi> is negative")
+    return loss
+
+
+@kernel
+def _viterbi(data: ChainData, w: np.ndarray, i: int, cost: float, work: Work) -> None:
+    """Leave in ``work[2]`` the labels of chain i that maximise score and ``cost`` times loss; ties: least."""
+    best, before, y = work
+    start, labels, p = data.offsets[i], data.labels[0], data.x.shape[1]
+    count = data.offsets[i + 1] - start
+    for t in range(count):
+        x = data.x[start + t]
+        for label in range(labels):
+            own = 0.0
+            for k in range(p):
+                own += x[k] * w[label * p + k]
+            if cost != 0.0 and data.gold[start + t] != label:
+                own += cost
+            top, at = 0.0, 0
+            for last in range(labels if t > 0 else 0):
+                value = best[t - 1, last] + w[labels * p + last * labels + label]
+                if last == 0 or value > top:
+                    top, at = value, last
+            best[t, label], before[t, label] = top + own, at
+            if not np.isfinite(best[t, label]):
+                raise ValueError("oracle: a score is NaN or infinite; give finite weights")
+    end = count - 1
+    y[end] = np.argmax(best[end])
+    for t in range(end, 0, -1):
+        y[t - 1] = before[t, y[t]]
+
+
+register(ChainData, workspace=_workspace, vertex=_vertex)

@@ -1,0 +1,1 @@
+"""Solvers for any smooth convex function on the hull of some atoms."""

@@ -1,0 +1,399 @@
+"""What the sampler leaves: the probabilities of the links it sampled, and the tables for all other text."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+
+import numpy as np
+
+from align.core.arrays import load_array, load_rows, near_rows, save_array
+from align.core.errors import InputError
+from align.core.kernels import kernel
+from align.core.mapped import give_pages_back
+from align.core.ragged import edge_offsets, offsets_of, read_only, rows_at
+from align.statistics.candidates import Candidates
+from align.statistics.lexicon import Lexicon
+from align.statistics.sampler import SCALE, Direction, Known
+
+# An edge is kept where it is this probable in either direction.
+LEAST = 0.01
+_REMEDY = "make the tables again"
+
+
+@dataclass(frozen=True)
+class Posteriors:
+    """Probabilities of the likely links of N sentence pairs.
+
+    Attributes
+    ----------
+    offsets : ndarray of int64, shape (N + 1,)
+        The entries of pair i are ``offsets[i]`` to ``offsets[i + 1]``.
+    edges : ndarray of int32, shape (L,)
+        Edge within its pair, ``j * m_i + k``, ascending within a pair.
+    forward, reverse : ndarray of uint16, shape (L,)
+        Probability that the target word comes from the source word, and the other way, times
+        :data:`align.statistics.sampler.SCALE`.
+    sampled : ndarray of bool, shape (N,)
+        Whether the pair was sampled; one that was not has no entries.
+    """
+
+    offsets: np.ndarray
+    edges: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
+    sampled: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.sampled)
+
+    @classmethod
+    def of(
+        cls, shapes: np.ndarray, forward: np.ndarray, reverse: np.ndarray, *, least: float = LEAST
+    ) -> Posteriors:
+        """Keep what is likely of the posteriors of every edge.
+
+        Parameters
+        ----------
+        shapes : ndarray of int, shape (N, 2)
+            Numbers of words of each pair.
+        forward, reverse : ndarray of uint16, shape (E,)
+            As in :class:`align.statistics.sampler.Direction`.
+        least : float
+            Edges less probable than this in both directions are dropped, in [0, 1].
+        """
+        starts = edge_offsets(shapes)
+        lowest = round(least * SCALE)
+        kept = np.flatnonzero((forward >= lowest) | (reverse >= lowest))
+        offsets = np.searchsorted(kept, starts).astype(np.int64)
+        edges = (kept - np.repeat(starts[:-1], np.diff(offsets))).astype(np.int32)
+        return cls(offsets, edges, forward[kept], reverse[kept], np.ones(len(shapes), dtype=bool))
+
+    @classmethod
+    def of_candidates(
+        cls,
+        starts: tuple[np.ndarray, np.ndarray],
+        candidates: tuple[Candidates, Candidates],
+        forward: np.ndarray,
+        reverse: np.ndarray,
+        *,
+        least: float = LEAST,
+    ) -> Posteriors:
+        """Keep what is likely of the posteriors of the candidates.
+
+        Parameters
+        ----------
+        starts : tuple of ndarray of int64, shape (N + 1,)
+            Where the N sentences of the source side, and of the target side, begin.
+        candidates : tuple of Candidates
+            Those of the target words and of the source words: the same links.
+        forward, reverse : ndarray of uint16, shape (C,)
+            As in :class:`align.statistics.sampler.Direction`.
+        least : float
+            Links less probable than this in both directions are dropped, in [0, 1].
+        """
+        offsets = np.zeros(len(starts[0]), dtype=np.int64)
+        edges = np.empty(len(reverse), dtype=np.int32)
+        both = np.empty(len(reverse), dtype=np.uint16), np.empty(len(reverse), dtype=np.uint16)
+        _keep_likely(
+            starts,
+            (candidates[0].offsets, candidates[1].offsets, candidates[1].places),
+            (forward, reverse),
+            round(least * SCALE),
+            offsets,
+            edges,
+            both,
+        )
+        kept = int(offsets[-1])
+        likely, ahead, back = (values[:kept].copy() for values in (edges, *both))
+        return cls(offsets, likely, ahead, back, np.ones(len(offsets) - 1, dtype=bool))
+
+    def placed(self, places: np.ndarray, count: int) -> Posteriors:
+        """Return those of ``count`` pairs, these at the given places (ascending); others were not sampled."""
+        lengths, sampled = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+        lengths[places], sampled[places] = np.diff(self.offsets), self.sampled
+        return Posteriors(offsets_of(lengths), self.edges, self.forward, self.reverse, sampled)
+
+    def block(self, start: int, stop: int) -> Posteriors:
+        """Return pairs ``start`` to ``stop`` (exclusive); all arrays but ``offsets`` are views."""
+        here = slice(int(self.offsets[start]), int(self.offsets[stop]))
+        return Posteriors(
+            self.offsets[start : stop + 1] - here.start,
+            self.edges[here],
+            self.forward[here],
+            self.reverse[here],
+            self.sampled[start:stop],
+        )
+
+    def take(self, chosen: np.ndarray) -> Posteriors:
+        """Return the pairs with the given indices (int array, any order) as a copy."""
+        offsets, where = rows_at(self.offsets, chosen)
+        return Posteriors(
+            offsets, self.edges[where], self.forward[where], self.reverse[where], self.sampled[chosen]
+        )
+
+    @classmethod
+    def join(cls, parts: Sequence[Posteriors]) -> Posteriors:
+        """Put the pairs of several blocks, at least one, one after the other."""
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        arrays = [
+            np.concatenate([getattr(part, name) for part in parts])
+            for name in ("edges", "forward", "reverse", "sampled")
+        ]
+        return cls(offsets_of(lengths), *arrays)
+
+    def dense(self, shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return both probabilities of every edge.
+
+        Parameters
+        ----------
+        shapes : ndarray of int, shape (N, 2)
+            Numbers of words of each pair.
+
+        Returns
+        -------
+        forward, reverse : ndarray of float32, shape (E,)
+            In [0, 1]; 0 where nothing was kept.
+
+        Raises
+        ------
+        ValueError
+            If these are not the posteriors of pairs of these shapes.
+        """
+        starts = edge_offsets(shapes)
+        forward, reverse = (np.zeros(int(starts[-1]), dtype=np.float32) for _ in range(2))
+        inside = len(shapes) == len(self) and _put(
+            read_only(self.offsets),
+            read_only(self.edges),
+            read_only(self.forward),
+            read_only(self.reverse),
+            starts,
+            forward,
+            reverse,
+        )
+        if not inside:
+            raise ValueError("posteriors: not those of the pairs given")
+        return forward, reverse
+
+    def save(self, folder: Path) -> None:
+        """Write one ``.npy`` file a field into ``folder``, made if missing."""
+        _save(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path) -> Posteriors:
+        """Read what :meth:`save` wrote; large files stay on disk (memory-mapped).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, is no array file, or does not fit the others.
+        """
+        found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
+        pairs, entries = len(found["sampled"]), len(found["edges"])
+        _check(found, _expected(pairs, entries), folder)
+        offsets = found["offsets"]
+        if offsets[0] != 0 or offsets[-1] != entries or np.diff(offsets).min(initial=0) < 0:
+            raise InputError(f"{folder / 'offsets.npy'}: does not fit {entries} entries; {_REMEDY}")
+        return cls(**found)
+
+    @classmethod
+    def load_block(cls, folder: Path, start: int, stop: int) -> Posteriors:
+        """Read pairs ``start`` to ``stop`` (exclusive) of what :meth:`save` wrote, and nothing else.
+
+        Raises
+        ------
+        InputError
+            As :meth:`load`, for the rows that are read.
+        """
+
+        def read(name: str, first: int, last: int) -> np.ndarray:
+            return load_rows(folder / f"{name}.npy", first, last, remedy=_REMEDY)
+
+        offsets, sampled = read("offsets", start, stop + 1), read("sampled", start, stop)
+        first, last = int(offsets[0]), int(offsets[-1])
+        if np.diff(offsets).min(initial=0) < 0:
+            raise InputError(f"{folder / 'offsets.npy'}: not ascending; {_REMEDY}")
+        found = {name: read(name, first, last) for name in ("edges", "forward", "reverse")}
+        found |= {"offsets": offsets, "sampled": sampled}
+        _check(found, _expected(stop - start, last - first), folder)
+        return cls(**(found | {"offsets": offsets - first}))
+
+    @classmethod
+    def load_chosen(cls, folder: Path, chosen: np.ndarray) -> Posteriors:
+        """Read the pairs with the given indices, int (n,), as :meth:`Corpus.load_chosen` does."""
+        parts = []
+        for rows in near_rows(chosen):
+            first, last = int(rows[0]), int(rows[-1]) + 1
+            parts.append(cls.load_block(folder, first, last).take(rows - first))
+        return cls.join(parts or [cls.load_block(folder, 0, 0)])
+
+
+@dataclass(frozen=True)
+class Links:
+    """Expected numbers of links, from which those of text that was not sampled follow.
+
+    The cells are those of the :class:`align.statistics.lexicon.Lexicon` they go with. Forward: target words
+    were made by source words; reverse: the other way.
+
+    Attributes
+    ----------
+    forward, reverse : ndarray of float32, shape (cells,)
+        Links of each cell, >= 0.
+    forward_totals : ndarray of float32, shape (Vs,)
+        Sum of ``forward`` over the cells of each source word.
+    reverse_totals : ndarray of float32, shape (Vt,)
+        Sum of ``reverse`` over the cells of each target word.
+    null_forward, null_reverse : ndarray of float32, shapes (Vt,) and (Vs,)
+        Links of each target, or source, word to NULL.
+    forward_jumps, reverse_jumps : ndarray of float32, shapes (2 L + 1,)
+        Jumps by d positions from one linked word to the next, at index L + d.
+    """
+
+    forward: np.ndarray
+    reverse: np.ndarray
+    forward_totals: np.ndarray
+    reverse_totals: np.ndarray
+    null_forward: np.ndarray
+    null_reverse: np.ndarray
+    forward_jumps: np.ndarray
+    reverse_jumps: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        lexicon: Lexicon,
+        forward: Direction,
+        reverse: Direction,
+        known: tuple[Known, Known] | None = None,
+    ) -> Links:
+        """Return the tables of what was sampled over the cells of a lexicon, and of what was known before."""
+        sums = np.zeros(lexicon.cells + 1)
+        np.cumsum(forward.links, out=sums[1:], dtype=np.float64)
+        columns = np.bincount(
+            lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)
+        ).astype(np.float32)
+        arrays = [forward.links, reverse.links, np.diff(sums[lexicon.offsets]).astype(np.float32), columns]
+        arrays += [forward.null_links, reverse.null_links, forward.jumps, reverse.jumps]
+        if known is not None:
+            for side, (found, before) in enumerate(zip((forward, reverse), known, strict=True)):
+                jumps = before.jumps_to(len(found.jumps) // 2).astype(np.float32)
+                added = (before.links, before.totals, before.null_links, jumps)
+                for place, values in enumerate(added):
+                    arrays[2 * place + side] = arrays[2 * place + side] + values
+        return cls(*arrays)
+
+    def save(self, folder: Path) -> None:
+        """Write one ``.npy`` file a field into ``folder``, made if missing."""
+        _save(self, folder)
+
+    @classmethod
+    def load(cls, folder: Path, lexicon: Lexicon) -> Links:
+        """Read what :meth:`save` wrote; large files stay on disk (memory-mapped).
+
+        Raises
+        ------
+        InputError
+            If a file is missing, is no array file, does not fit the lexicon, or has values that are no
+            numbers of links.
+        """
+        found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
+        n_source, n_target = len(lexicon.source_counts), len(lexicon.target_counts)
+        sizes = {"forward": lexicon.cells, "reverse": lexicon.cells}
+        sizes |= dict.fromkeys(("forward_totals", "null_reverse"), n_source)
+        sizes |= dict.fromkeys(("reverse_totals", "null_forward"), n_target)
+        sizes |= {name: len(found[name]) | 1 for name in ("forward_jumps", "reverse_jumps")}
+        _check(found, {name: (np.float32, size) for name, size in sizes.items()}, folder)
+        for name, values in found.items():
+            if not (values.min(initial=0) >= 0 and values.max(initial=0) < np.inf):
+                raise InputError(f"{folder / f'{name}.npy'}: a value is no number of links; {_REMEDY}")
+            give_pages_back(values)
+        return cls(**found)
+
+
+def load_if_there(folder: Path) -> Posteriors | None:
+    """Return the posteriors of a folder, None where there is no such folder.
+
+    Raises
+    ------
+    InputError
+        As :meth:`Posteriors.load`.
+    """
+    return Posteriors.load(folder) if folder.is_dir() else None
+
+
+def _expected(pairs: int, entries: int) -> dict[str, tuple[type, int]]:
+    """Return the type and the length of each array of posteriors."""
+    return {
+        "offsets": (np.int64, pairs + 1),
+        "edges": (np.int32, entries),
+        "forward": (np.uint16, entries),
+        "reverse": (np.uint16, entries),
+        "sampled": (np.bool_, pairs),
+    }
+
+
+def _save(record: Posteriors | Links, folder: Path) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    for field in fields(record):
+        save_array(folder / f"{field.name}.npy", getattr(record, field.name))
+
+
+def _read(path: Path) -> np.ndarray:
+    values = load_array(path, mapped=True, remedy=_REMEDY)
+    if values.ndim != 1:
+        raise InputError(f"{path}: no array of one dimension; {_REMEDY}")
+    return values
+
+
+def _check(found: dict[str, np.ndarray], expected: dict[str, tuple[type, int]], folder: Path) -> None:
+    for name, (dtype, size) in expected.items():
+        values = found[name]
+        if values.dtype != dtype or len(values) != size:
+            raise InputError(
+                f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
+                f"not {np.dtype(dtype)} ({size},); {_REMEDY}"
+            )
+
+
+@kernel
+def _put(offsets, edges, forward, reverse, starts, all_forward, all_reverse):  # type: ignore[no-untyped-def]
+    """Put what was kept to its edges; returns whether all of it lies inside its pair."""
+    scale = np.float32(SCALE)
+    for i in range(len(offsets) - 1):
+        count = starts[i + 1] - starts[i]
+        for entry in range(offsets[i], offsets[i + 1]):
+            if edges[entry] < 0 or edges[entry] >= count:
+                return False
+            edge = starts[i] + edges[entry]
+            all_forward[edge] = np.float32(forward[entry]) / scale
+            all_reverse[edge] = np.float32(reverse[entry]) / scale
+    return True
+
+
+@kernel
+def _keep_likely(texts, candidates, posteriors, least, offsets, edges, both):  # type: ignore[no-untyped-def]
+    """Write the likely links row by row: those of a target word come in order, a cursor each."""
+    source_offsets, target_offsets = texts
+    forward_offsets, reverse_offsets, places = candidates
+    forward, reverse = posteriors
+    longest = 1
+    for i in range(len(offsets) - 1):
+        longest = max(longest, target_offsets[i + 1] - target_offsets[i])
+    cursors = np.empty(longest, dtype=np.int64)
+    kept = 0
+    for i in range(len(offsets) - 1):
+        first, start = source_offsets[i], target_offsets[i]
+        m = target_offsets[i + 1] - start
+        cursors[:m] = forward_offsets[start : start + m]
+        for j in range(source_offsets[i + 1] - first):
+            for c in range(reverse_offsets[first + j], reverse_offsets[first + j + 1]):
+                k = np.int64(places[c])
+                ahead, back = forward[cursors[k]], reverse[c]
+                cursors[k] += 1
+                if ahead >= least or back >= least:
+                    edges[kept] = j * m + k
+                    both[0][kept] = ahead
+                    both[1][kept] = back
+                    kept += 1
+        offsets[i + 1] = kept

@@ -1,0 +1,169 @@
+"""What is known of a bitext's links before it is sampled: those of another corpus, and words spelt alike."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from align.core.kernels import kernel
+from align.features.spelling import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
+from align.statistics.lexicon import Lexicon
+from align.statistics.posteriors import Links
+from align.statistics.sampler import Known
+from align.text.words import WORD, WordTable
+
+
+def from_links(
+    links: Links,
+    old: Lexicon,
+    new: Lexicon,
+    source_ids: np.ndarray,
+    target_ids: np.ndarray,
+    *,
+    weight: float = 1.0,
+) -> tuple[Known, Known]:
+    """Return the links of another corpus as counts to begin with.
+
+    Parameters
+    ----------
+    links : Links
+        Over the cells of `old`.
+    old, new : Lexicon
+        The tables of the other corpus and of this one.
+    source_ids, target_ids : ndarray of int, shapes (Vs,) and (Vt,)
+        The id in `new` of each word of `old`, -1 for a word it does not have.
+    weight : float
+        What a link of the other corpus counts against one of this, > 0.
+
+    Returns
+    -------
+    forward, reverse : Known
+        The totals of a word keep its links to words that `new` does not have.
+    """
+    cells = cells_in(old, new, source_ids, target_ids)
+    n_source, n_target = len(new.source_counts), len(new.target_counts)
+
+    def moved(values: np.ndarray, where: np.ndarray, size: int) -> np.ndarray:
+        result = np.zeros(size, dtype=np.float32)
+        result[where[where >= 0]] = values[where >= 0] * np.float32(weight)
+        return result
+
+    return (
+        Known(
+            moved(links.forward, cells, new.cells),
+            moved(links.forward_totals, source_ids, n_source),
+            moved(links.null_forward, target_ids, n_target),
+            links.forward_jumps * np.float32(weight),
+        ),
+        Known(
+            moved(links.reverse, cells, new.cells),
+            moved(links.reverse_totals, target_ids, n_target),
+            moved(links.null_reverse, source_ids, n_source),
+            links.reverse_jumps * np.float32(weight),
+        ),
+    )
+
+
+def cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_ids: np.ndarray) -> np.ndarray:
+    """Return the number that each cell of a lexicon has in another one, int64; -1 where it has none.
+
+    ``source_ids`` and ``target_ids`` are the ids in `other` of the words of `lexicon`, -1 for none.
+    """
+    width = len(other.target_counts)
+    keys = other.sources().astype(np.int64) * width + other.targets
+    source, target = source_ids[lexicon.sources()].astype(np.int64), target_ids[lexicon.targets]
+    wanted = np.where((source >= 0) & (target >= 0), source * width + target, -1)
+    where = np.searchsorted(keys, wanted)
+    there = where < len(keys)
+    there[there] = keys[where[there]] == wanted[there]
+    return np.where(there, where, -1)
+
+
+def from_spelling(
+    lexicon: Lexicon, source: WordTable, target: WordTable, *, weight: float = 1.0
+) -> tuple[Known, Known]:
+    """Return counts that words spelt alike begin with: names, numbers, punctuation and cognates.
+
+    A count beforehand decides for rare words and is lost among the links of frequent ones.
+
+    Parameters
+    ----------
+    lexicon : Lexicon
+    source, target : WordTable
+        The spellings of its words.
+    weight : float
+        Links of a pair of words that are the same, > 0; others have :func:`likeness` times as many.
+
+    Returns
+    -------
+    forward, reverse : Known
+    """
+    links = likeness(lexicon, source, target) * np.float32(weight)
+    totals, reverse_totals = (
+        np.bincount(words, weights=links, minlength=size).astype(np.float32)
+        for words, size in ((lexicon.sources(), len(source)), (lexicon.targets, len(target)))
+    )
+    none, reverse_none = (np.zeros(size, dtype=np.float32) for size in (len(target), len(source)))
+    return Known(links, totals, none), Known(links, reverse_totals, reverse_none)
+
+
+def together(one: tuple[Known, Known], other: tuple[Known, Known]) -> tuple[Known, Known]:
+    """Return the sum of what is known from two sides, of which at most one knows of jumps."""
+    forward, reverse = (
+        Known(
+            a.links + b.links,
+            a.totals + b.totals,
+            a.null_links + b.null_links,
+            b.jumps if a.jumps is None else a.jumps,
+        )
+        for a, b in zip(one, other, strict=True)
+    )
+    return forward, reverse
+
+
+def likeness(lexicon: Lexicon, source: WordTable, target: WordTable) -> np.ndarray:
+    """Return how far the words of each cell are spelt alike, float32 in [0, 1], shape (cells,).
+
+    Without accents, in Latin letters: 1 for the same number, punctuation, or word of 4 letters and more, 0.5
+    for the same shorter word; for two words of 4 letters and more the length of their longest common
+    subsequence over that of the longer word, if above 0.7; else 0.
+    """
+    alphabet = max(source.folded.max(initial=0), target.folded.max(initial=0)) + 1
+    found = np.zeros(lexicon.cells, dtype=np.float32)
+    _likeness(
+        lexicon.offsets,
+        lexicon.targets,
+        (source.folded, source.folded_offsets, source.kinds),
+        (target.folded, target.folded_offsets, target.kinds),
+        np.zeros(int(alphabet), dtype=np.uint64),
+        found,
+    )
+    return found
+
+
+@kernel(error_model="numpy")
+def _likeness(rows, targets, source, target, masks, found):  # type: ignore[no-untyped-def]
+    source_letters, source_offsets, source_kinds = source
+    target_letters, target_offsets, target_kinds = target
+    bit = np.uint64(1)
+    for s in range(len(rows) - 1):
+        a, long_a = source_offsets[s], min(source_offsets[s + 1] - source_offsets[s], LONGEST)
+        for at in range(long_a):
+            masks[source_letters[a + at]] |= bit << np.uint64(at)
+        for cell in range(rows[s], rows[s + 1]):
+            t = targets[cell]
+            b, long_b = target_offsets[t], min(target_offsets[t + 1] - target_offsets[t], LONGEST)
+            if source_kinds[s] != target_kinds[t]:
+                continue
+            at = 0
+            while at < long_a and at < long_b and source_letters[a + at] == target_letters[b + at]:
+                at += 1
+            shortest, length = min(long_a, long_b), max(long_a, long_b)
+            if at == length:
+                short = source_kinds[s] == WORD and length < NAME_LENGTH
+                found[cell] = np.float32(0.5) if short else np.float32(1.0)
+            elif source_kinds[s] == WORD and shortest >= COGNATE_LENGTH and shortest > COGNATE_RATIO * length:
+                common = common_letters(masks, long_a, target_letters[b : b + long_b])
+                if common > COGNATE_RATIO * length:
+                    found[cell] = np.float32(common) / np.float32(length)
+        for at in range(long_a):
+            masks[source_letters[a + at]] = np.uint64(0)

@@ -1,0 +1,162 @@
+"""What the spelling of words tells: letters without accents, kinds of words, numbers in one form."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from align.core.ragged import offsets_of
+from align.data.vocabulary import code_points
+
+WORD, NUMBER, PUNCTUATION = 0, 1, 2
+
+# Letters that Unicode does not decompose, and the alphabets nearest to Latin in one plain romanisation:
+# names and borrowed words of Cyrillic and Greek text then look like their English cousins.
+_PLAIN = {"œ": "oe", "æ": "ae", "ß": "ss", "ø": "o", "ł": "l", "đ": "d", "ð": "d", "þ": "th", "ı": "i"}
+_CYRILLIC = dict(zip("абвгдезиклмнопрстуфхыэіјў", "abvgdeziklmnoprstufhyeiju", strict=True)) | {
+    "ж": "zh", "ц": "ts", "ч": "ch", "ш": "sh", "щ": "sht", "ъ": "a", "ь": "", "ю": "yu", "я": "ya", "є": "e"
+}  # fmt: skip
+_GREEK = dict(zip("αβγδεζηικλμνξοπρσςτυφω", "avgdeziiklmnxoprsstyfo", strict=True)) | {
+    "θ": "th", "χ": "ch", "ψ": "ps"
+}  # fmt: skip
+_ROMAN = _PLAIN | _CYRILLIC | _GREEK
+
+_LEADING_NUMBER = re.compile(r"[0-9]+(?:[.,:/ ’'][0-9]+)*")
+_SEPARATORS = re.compile(r"[.,:/ ’']")
+
+
+@dataclass(frozen=True)
+class WordTable:
+    """The spellings of a list of words, for the kernels.
+
+    Attributes
+    ----------
+    codes, offsets : ndarray of uint32, shape (C,); ndarray of int64, shape (V + 1,)
+        Code points as they stand; word v is ``codes[offsets[v]:offsets[v + 1]]``.
+    folded, folded_offsets : ndarray of uint32, shape (F,); ndarray of int64, shape (V + 1,)
+        Code points without accents, in Latin letters; for a number its leading numeral in one normal form.
+    kinds : ndarray of uint8, shape (V,)
+        ``WORD``, ``NUMBER`` (begins with a digit) or ``PUNCTUATION`` (no letter and no digit).
+    """
+
+    codes: np.ndarray
+    offsets: np.ndarray
+    folded: np.ndarray
+    folded_offsets: np.ndarray
+    kinds: np.ndarray
+
+    def __len__(self) -> int:
+        return len(self.kinds)
+
+    @classmethod
+    def of(cls, words: Sequence[str]) -> WordTable:
+        """Build the table of a list of words, none empty."""
+        return cls.of_codes(*code_points(words))
+
+    @classmethod
+    def of_codes(cls, codes: np.ndarray, offsets: np.ndarray) -> WordTable:
+        """Build the table of words given by their code points (:func:`align.data.vocabulary.code_points`)."""
+        folded, folded_offsets, kinds = _fold(codes, offsets)
+        numbers = np.flatnonzero(kinds == NUMBER)
+        if len(numbers):
+            texts = ["".join(map(chr, folded[a:b])) for a, b in _spans(folded_offsets, numbers)]
+            replacement, lengths = code_points([normal_number(text) for text in texts])
+            folded, folded_offsets = _replace(folded, folded_offsets, numbers, replacement, lengths)
+        return cls(codes, offsets, folded, folded_offsets, kinds)
+
+    def take(self, chosen: np.ndarray) -> WordTable:
+        """Return the table of the words with the given indices (int array, any order)."""
+        codes, offsets = _gather(self.codes, self.offsets, chosen)
+        folded, folded_offsets = _gather(self.folded, self.folded_offsets, chosen)
+        return WordTable(codes, offsets, folded, folded_offsets, self.kinds[chosen])
+
+    def extended(self, more: WordTable) -> WordTable:
+        """Return this table with the words of another one after its own."""
+        return WordTable(
+            np.concatenate([self.codes, more.codes]),
+            np.concatenate([self.offsets, more.offsets[1:] + self.offsets[-1]]),
+            np.concatenate([self.folded, more.folded]),
+            np.concatenate([self.folded_offsets, more.folded_offsets[1:] + self.folded_offsets[-1]]),
+            np.concatenate([self.kinds, more.kinds]),
+        )
+
+
+def normal_number(text: str) -> str:
+    """Return the leading numeral of a token in one form for all languages.
+
+    Separators all alike with three digits after the last group thousands and go; any other last separator
+    is the decimal point. ``10,000`` and ``10 000`` give ``10000``; ``1,000.50`` and ``1.000,50`` give
+    ``1000.50``; ``9,8`` gives ``9.8``; ``15:30`` gives ``15.30``; ``3rd``, ``3e`` and ``03`` give ``3``.
+    """
+    found = _LEADING_NUMBER.match(text)
+    if found is None:
+        return text
+    groups = _SEPARATORS.split(found.group())
+    signs = _SEPARATORS.findall(found.group())
+    if not signs or (len(set(signs)) == 1 and len(groups[-1]) == 3):
+        return _without_zeros("".join(groups))
+    return _without_zeros("".join(groups[:-1])) + "." + groups[-1]
+
+
+def _without_zeros(digits: str) -> str:
+    return digits.lstrip("0") or "0"
+
+
+def fold_letter(letter: str) -> str:
+    """Return a character without accents, in Latin letters where a plain romanisation is known."""
+    plain = "".join(each for each in unicodedata.normalize("NFD", letter) if not unicodedata.combining(each))
+    digit = unicodedata.decimal(letter, None)
+    if digit is not None:
+        return str(digit)
+    return "".join(_ROMAN.get(each, each) for each in plain)
+
+
+def _fold(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Fold all words at once: each distinct character is looked at in Python a single time."""
+    distinct = np.flatnonzero(np.bincount(codes))  # code points are few: no need to sort the letters
+    where = np.zeros(distinct[-1] + 1 if len(distinct) else 0, dtype=np.int64)
+    where[distinct] = np.arange(len(distinct))
+    where = where[codes]
+    letters = [chr(code) for code in distinct]
+    expansions, starts = code_points([fold_letter(letter) for letter in letters])
+    folded, ends = _gather(expansions, starts, where)
+    folded_offsets = ends[offsets]
+    # A word made of combining marks alone keeps its own characters: no word may become empty.
+    empty = np.flatnonzero(np.diff(folded_offsets) == 0)
+    if len(empty):
+        own, lengths = _gather(codes, offsets, empty)
+        folded, folded_offsets = _replace(folded, folded_offsets, empty, own, lengths)
+    counts = np.array([letter.isalnum() for letter in letters], dtype=bool)[where]
+    digits = np.array([letter.isdecimal() for letter in letters], dtype=bool)[where]
+    kinds = np.full(len(offsets) - 1, WORD, dtype=np.uint8)
+    if len(kinds):
+        spoken = np.concatenate([[0], np.cumsum(counts)])[offsets]
+        kinds[np.diff(spoken) == 0] = PUNCTUATION
+        kinds[digits[offsets[:-1]]] = NUMBER
+    return folded, folded_offsets, kinds
+
+
+def _gather(flat: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the chosen rows of a ragged array, one after the other, and their offsets."""
+    lengths = offsets[chosen + 1] - offsets[chosen]
+    ends = offsets_of(lengths)
+    where = np.arange(ends[-1]) + np.repeat(offsets[:-1][chosen] - ends[:-1], lengths)
+    return flat[where], ends
+
+
+def _replace(
+    flat: np.ndarray, offsets: np.ndarray, rows: np.ndarray, new: np.ndarray, new_offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return a ragged array with some of its rows exchanged for others."""
+    joined = np.concatenate([flat, new])
+    order = np.arange(len(offsets) - 1)
+    order[rows] = len(order) + np.arange(len(rows))
+    return _gather(joined, np.concatenate([offsets, new_offsets[1:] + offsets[-1]]), order)
+
+
+def _spans(offsets: np.ndarray, rows: np.ndarray) -> list[tuple[int, int]]:
+    return list(zip(offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True))

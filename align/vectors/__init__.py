@@ -1,0 +1,1 @@
+"""Word vectors: read, trained, and turned into one space."""

@@ -1,0 +1,315 @@
+"""Word vectors of a vocabulary, read from text files (``.vec``) one row at a time.
+
+A row is a word and p numbers; the first line may say how many rows and numbers there are [1]_. Words may
+hold spaces or be numbers themselves, so a row is split from the right. Only the rows of words that are
+wanted are parsed and kept: memory is 4 V p bytes for V wanted words, whatever the size of the file. What
+is wrong with a file is counted and told; a file that is wrong altogether, or cut off, is refused.
+
+References
+----------
+.. [1] Bojanowski, Grave, Joulin and Mikolov, "Enriching word vectors with subword information", TACL 2017.
+"""
+
+from __future__ import annotations
+
+import itertools
+from array import array
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.data.streams import open_text
+from align.data.vocabulary import Vocabulary
+from align.text.normalise import lookup_key
+from align.vectors.rows import LONGEST, dimension, first_lines, parse_numbers, read_header, split_row
+
+# How a word of a file may stand for a wanted word, the closest first.
+LOOKUPS = ("exact", "lower", "spelling", "subwords")
+
+# Of these kinds of bad row a file may hold BAD_SHARE, and always BAD_FREE; of words in a wrong encoding
+# ENCODING_SHARE (published files have a few).
+BAD_SHARE = 0.001
+BAD_FREE = 3
+ENCODING_SHARE = 0.05
+
+Track = Callable[[Iterable[bytes], int | None], Iterable[bytes]]
+
+
+@dataclass(frozen=True)
+class Report:
+    """What was found in a file of vectors.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    dim : int
+        Numbers a row, p.
+    header : int or None
+        Rows that the first line promises; None where it promises nothing.
+    rows : int
+        Rows that are there, bad ones included.
+    bad : dict of str to int
+        Rows passed over, by reason: ``length`` (not a word and p numbers), ``number`` (not a finite
+        number; looked for in wanted rows only), ``encoding`` (a word that is not UTF-8).
+    first_bad : int or None
+        The first line passed over, from 1.
+    duplicates : int
+        Further rows of a wanted word that had its vector; the first is kept.
+    zero : int
+        Rows of wanted words that are all zeros: such a word counts as not found.
+    lookups : dict of str to int
+        Wanted words found, by the way they were (see `LOOKUPS`).
+    """
+
+    path: str
+    dim: int
+    header: int | None
+    rows: int
+    bad: dict[str, int] = field(default_factory=dict)
+    first_bad: int | None = None
+    duplicates: int = 0
+    zero: int = 0
+    lookups: dict[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Vectors:
+    """The vectors of a vocabulary.
+
+    Attributes
+    ----------
+    matrix : ndarray of float32, shape (V, p)
+        Finite; a row of zeros where there is none.
+    found : ndarray of bool, shape (V,)
+        Whether a word has a vector.
+    report : Report
+        How they were found.
+    """
+
+    matrix: np.ndarray
+    found: np.ndarray
+    report: Report
+
+
+class Lookup:
+    """Finds the wanted words that a word of a file stands for.
+
+    The one case policy: a wanted word takes the vector of the same word; else of one that is the same in
+    lower case; else of one with the same lookup key (apostrophes, form of accents, invisible characters).
+
+    Parameters
+    ----------
+    words : sequence of str
+        V wanted words, no duplicates.
+    """
+
+    def __init__(self, words: Sequence[str]) -> None:
+        self.exact = {word: number for number, word in enumerate(words)}
+        self._lower = _Chained(map(str.lower, words), len(words))
+        self._spelling = _Chained(map(lookup_key, words), len(words))
+
+    def matches(self, word: str) -> Iterator[tuple[int, int]]:
+        """Yield ``(wanted word's number, index in LOOKUPS)``, the closest ways first."""
+        if (number := self.exact.get(word)) is not None:
+            yield number, 0
+        for number in self._lower.numbers(word.lower()):
+            yield number, 1
+        for number in self._spelling.numbers(lookup_key(word)):
+            yield number, 2
+
+
+class _Chained:
+    """The numbers of the words that have a key: the last of them by key, and before each the one before.
+
+    A list for each key, nearly all of one number, would take 100 bytes a word.
+    """
+
+    def __init__(self, keys: Iterable[str], count: int) -> None:
+        self._last: dict[str, int] = {}
+        self._before = array("q", bytes(8 * count))
+        for number, key in enumerate(keys):
+            self._before[number] = self._last.get(key, -1)
+            self._last[key] = number
+
+    def numbers(self, key: str) -> list[int]:
+        """Return the numbers, ascending."""
+        found = []
+        number = self._last.get(key, -1)
+        while number >= 0:
+            found.append(number)
+            number = self._before[number]
+        return found[::-1]
+
+
+def read_vec(path: Path, words: Sequence[str], *, track: Track = lambda rows, total: rows) -> Vectors:
+    """Read the vectors of the wanted words from a text file, plain or packed.
+
+    Parameters
+    ----------
+    path : Path
+        A file in the format of fastText and word2vec (with a first line of two integers) or of GloVe
+        (without).
+    words : sequence of str
+        V wanted words, no duplicates.
+    track : function
+        ``track(lines, total)`` returns the lines, and may watch them go by; total is None where unknown.
+
+    Returns
+    -------
+    Vectors
+        ``matrix`` (V, p).
+
+    Raises
+    ------
+    InputError
+        If the file is a web page, has no rows, does not hold what its first line says, is cut off, or has
+        more than one bad row in a thousand.
+    """
+    # A number beyond float32 becomes infinite, which is looked for.
+    with open_text(path) as stream, np.errstate(over="ignore"):
+        first = first_lines(stream, path)
+        header = read_header(first[0])
+        first = first[header is not None :]
+        dim = dimension(first, header, path)
+        reader = _Reader(Lookup(words), len(words), dim, header[0] if header else None, path)
+        rest = iter(lambda: stream.readline(LONGEST), b"")
+        lines = track(itertools.chain(first, rest), reader.header)
+        for line in lines:
+            reader.take(line)
+    return reader.finish()
+
+
+@dataclass(frozen=True)
+class Coverage:
+    """How much of a corpus has vectors.
+
+    Attributes
+    ----------
+    types, tokens : float or None
+        Shares, in [0, 1], of the words and of their occurrences; None where there are none.
+    missing : tuple of str
+        The most frequent words without a vector.
+    """
+
+    types: float | None
+    tokens: float | None
+    missing: tuple[str, ...]
+
+
+def coverage(found: np.ndarray, vocabulary: Vocabulary, *, top: int = 10) -> Coverage:
+    """Count the words of a vocabulary that have vectors.
+
+    Parameters
+    ----------
+    found : ndarray of bool, shape (V,)
+        Whether a word has a vector.
+    vocabulary : Vocabulary
+        The V words and their counts.
+    top : int
+        At most so many words are listed as missing.
+    """
+    tokens = int(vocabulary.counts.sum())
+    missing = np.flatnonzero(~found)[:top]
+    return Coverage(
+        float(found.mean()) if len(found) else None,
+        float(vocabulary.counts[found].sum() / tokens) if tokens else None,
+        tuple(vocabulary.words[number] for number in missing),
+    )
+
+
+class _Reader:
+    """The state of reading: the vectors so far, and what has been counted."""
+
+    def __init__(self, lookup: Lookup, size: int, dim: int, header: int | None, path: Path) -> None:
+        self.header = header
+        self._lookup, self._dim, self._path = lookup, dim, path
+        self._matrix = np.zeros((size, dim), dtype=np.float32)
+        self._way = np.full(size, len(LOOKUPS), dtype=np.int8)
+        self._bad: Counter[str] = Counter()
+        self._line = 1 if header is not None else 0
+        self._rows = self._duplicates = self._zero = 0
+        self._first_bad: int | None = None
+        self._whole = True  # whether the last line read was a whole row
+
+    def take(self, line: bytes) -> None:
+        """Take in one line."""
+        self._line += 1
+        body = line.strip(b" \t\r\n")
+        if not body:
+            return
+        self._rows += 1
+        self._whole = True
+        row = split_row(body, self._dim)
+        if row is None:
+            self._whole = line.endswith(b"\n")
+            self._reject("length")
+            return
+        try:
+            word = row[0].decode("utf-8")
+        except UnicodeDecodeError:
+            self._reject("encoding")
+            return
+        self._keep(word, row[1])
+
+    def _keep(self, word: str, numbers: bytes) -> None:
+        """Give the row to the wanted words that have nothing closer."""
+        exact = self._lookup.exact.get(word)
+        if exact is not None and self._way[exact] == 0:
+            self._duplicates += 1
+            return
+        better = [(each, way) for each, way in self._lookup.matches(word) if way < self._way[each]]
+        if not better:
+            return
+        vector = parse_numbers(numbers, self._dim)
+        if vector is None:
+            self._reject("number")
+        elif not vector.any():
+            self._zero += 1
+        else:
+            for each, way in better:
+                # A word may come twice here, by a close way and by a less close one.
+                if way < self._way[each]:
+                    self._matrix[each], self._way[each] = vector, way
+
+    def _reject(self, reason: str) -> None:
+        self._bad[reason] += 1
+        if reason != "encoding" and self._first_bad is None:
+            self._first_bad = self._line
+
+    def finish(self) -> Vectors:
+        """Check what was counted, and return the vectors."""
+        self._check()
+        ways = np.bincount(self._way, minlength=len(LOOKUPS) + 1)[: len(LOOKUPS)]
+        lookups = {name: int(count) for name, count in zip(LOOKUPS, ways, strict=True)}
+        report = Report(
+            str(self._path), self._dim, self.header, self._rows, dict(self._bad), self._first_bad,
+            self._duplicates, self._zero, lookups,
+        )  # fmt: skip
+        return Vectors(self._matrix, self._way < len(LOOKUPS), report)
+
+    def _check(self) -> None:
+        """Raise InputError where the file cannot be trusted."""
+        if self.header is not None and self._rows < self.header:
+            raise InputError(
+                f"{self._path}: cut off: its first line promises {self.header} rows, {self._rows} are there; "
+                "get the file again, or correct its first line"
+            )
+        if not self._whole:
+            raise InputError(f"{self._path}:{self._line}: cut off in the middle of a row; get the file again")
+        bad = self._bad["length"] + self._bad["number"]
+        if bad > max(BAD_FREE, BAD_SHARE * self._rows) or 2 * bad > self._rows:
+            raise InputError(
+                f"{self._path}:{self._first_bad}: the first of {bad} rows, of {self._rows}, that are not a "
+                f"word and {self._dim} numbers (one in {round(1 / BAD_SHARE)} is let pass); "
+                "get the file again or mend it"
+            )
+        if self._bad["encoding"] > max(BAD_FREE, ENCODING_SHARE * self._rows):
+            raise InputError(
+                f"{self._path}: {self._bad['encoding']} words of {self._rows} are not UTF-8; "
+                "convert the file to UTF-8"
+            )

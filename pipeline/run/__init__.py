@@ -1,0 +1,1 @@
+"""One run: the command line, the graph of stages, what is stale, what it will take."""

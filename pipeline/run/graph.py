@@ -1,0 +1,141 @@
+"""The stages of the pipeline, in order: what each needs and which options of other sections it reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from pipeline.config import sections as sources
+from pipeline.config.configuration import Config
+from pipeline.stages import evaluate, featurize
+from pipeline.stages.align import stage as align
+from pipeline.stages.download import stage as download
+from pipeline.stages.embed import stage as embed
+from pipeline.stages.inspect import stage as inspect
+from pipeline.stages.label import stage as label
+from pipeline.stages.lexicon import stage as lexicon
+from pipeline.stages.preprocess import stage as preprocess
+from pipeline.stages.train import stage as train
+from pipeline.work.stage import Stage
+
+LANGUAGES = ("corpus.source", "corpus.target")
+GOLD_LINKS = ("gold.links", "gold.format", "gold.base", "gold.train")
+
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage(
+            "download",
+            download.run,
+            uses=(
+                *LANGUAGES,
+                *(f"corpus.{key}" for key in ("files", "url", "tsv", "tmx", "joint", "sha256")),
+                "vectors.*",
+                "gold.files",
+                "gold.links",
+            ),
+            files=sources.local_files,
+            resumable=True,
+        ),
+        Stage(
+            "preprocess",
+            preprocess.run,
+            needs=("download",),
+            uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
+            files=preprocess.local_files,
+            resumable=True,
+        ),
+        Stage(
+            "embed",
+            embed.run,
+            needs=("download", "preprocess"),
+            uses=(*LANGUAGES, "gold.in_corpus"),
+            seeded=True,
+        ),
+        Stage(
+            "lexicon",
+            lexicon.run,
+            needs=("preprocess",),
+            uses=("gold.in_corpus",),
+            files=lexicon.local_files,
+            seeded=True,
+            resumable=True,
+            check=lexicon.check,
+        ),
+        Stage(
+            "label",
+            label.run,
+            needs=("download", "preprocess", "embed", "lexicon"),
+            uses=(*GOLD_LINKS, "train.labels", "train.fertility", "train.solver"),
+            seeded=True,
+            check=label.check,
+        ),
+        Stage(
+            "featurize",
+            featurize.run,
+            needs=("preprocess", "embed", "lexicon", "label"),
+            describe=featurize.describe,
+            check=featurize.check,
+        ),
+        Stage(
+            "train",
+            train.run,
+            needs=("preprocess", "embed", "lexicon", "label", "featurize"),
+            uses=("corpus.name", *LANGUAGES, "gold.train"),
+            files=train.local_files,
+            seeded=True,
+            resumable=True,
+            check=train.check,
+        ),
+        Stage(
+            "align",
+            align.run,
+            needs=("preprocess", "lexicon", "train"),
+            resumable=True,
+            check=align.check,
+        ),
+        Stage(
+            "evaluate",
+            evaluate.run,
+            needs=("download", "preprocess", "lexicon", "label", "train"),
+            uses=GOLD_LINKS,
+            seeded=True,
+            check=evaluate.check,
+        ),
+        Stage(
+            "inspect",
+            inspect.run,
+            needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
+            uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
+            seeded=True,
+            check=inspect.check,
+        ),
+    )
+}
+
+SCHEMA: dict[str, Callable[..., Any]] = {
+    "corpus": sources.corpus_options,
+    "vectors": sources.vectors_options,
+    "gold": sources.gold_options,
+    **{name: stage.run for name, stage in STAGES.items()},
+}
+
+DEFAULT_CONFIG = Path(__file__).resolve().parents[2] / "data" / "sample" / "sample.toml"
+
+
+def check_options(config: Config) -> None:
+    """Refuse wrong options of any stage, before one is run.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, or does not go with another.
+    """
+    for stage in STAGES.values():
+        stage.check(config)
+
+
+def given_files(config: Config) -> list[Path]:
+    """Return the user's own files that any stage reads."""
+    return sorted({path for stage in STAGES.values() for path in stage.files(config)})

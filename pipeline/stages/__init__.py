@@ -1,0 +1,1 @@
+"""The stages: a module for a small one, a folder for a large one."""

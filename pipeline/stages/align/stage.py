@@ -1,0 +1,328 @@
+"""Stage ``align``: links of the whole corpus, features made on the fly, in memory that hardly grows.
+
+Leaves, line N for input line N:
+
+* ``links.txt``: links between the tokens of ``source.txt`` and ``target.txt`` (Pharaoh, 0-based); an empty
+  line where a pair has none or was rejected;
+* ``scores.txt``: the score of the pair in [0, 1] (:class:`align.model.blocklinks.BlockLinks`), empty where it
+was
+  rejected;
+* ``links.parquet``: one row a link: line (from 1), source and target token (from 0), score, confidence.
+
+The parts of a pair that was split are put together again. Gold pairs are no lines of the corpus.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass
+from functools import lru_cache
+from itertools import pairwise, repeat
+from pathlib import Path
+from threading import Lock
+
+import numpy as np
+
+from align.core.arrays import load_array, load_rows
+from align.core.errors import InputError, WorkError
+from align.core.ragged import SIDES
+from align.data.corpus import Corpus
+from align.links import Link, format_pharaoh
+from align.links.plain import pharaoh_lines
+from align.model.aligner import Aligner
+from align.model.blocklinks import BlockLinks
+from align.statistics.posteriors import Posteriors
+from pipeline.config.configuration import Config
+from pipeline.stages.align.table import rows_of, write_table
+from pipeline.stages.lexicon.sampling import CORPUS, POSTERIORS
+from pipeline.work import budget
+from pipeline.work.journal import Journal
+from pipeline.work.manifest import made_of
+from pipeline.work.memory import give_back, trim
+from pipeline.work.stage import StageContext
+from pipeline.work.usage import resident_memory, show_size
+
+LINKS, SCORES, TABLE = "links.txt", "scores.txt", "links.parquet"
+
+# The rows of the table until there is a table.
+_ROWS = "links.rows"
+
+# Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
+_EDGES_A_BLOCK = 500_000
+
+# Threads that begin together load one model.
+_LOADING = Lock()
+
+# A quarter of the time the interpreter is locked: more threads than these would only wait for each other.
+_MOST_THREADS = 4
+
+
+@dataclass(frozen=True)
+class Task:
+    """Whole lines with their parts: parts ``start`` to ``stop``, lines ``first`` to ``last`` (0-based).
+
+    ``stamp`` is that of the model (:func:`_stamp`): a worker that serves several runs may know another one
+    by the same path. ``posteriors`` is their folder, empty where the run has none: a worker must not decide
+    that by what it sees.
+    """
+
+    preprocess: str
+    model: str
+    stamp: str
+    posteriors: str
+    start: int
+    stop: int
+    first: int
+    last: int
+    bias: float
+    confidences: bool
+
+
+@dataclass(frozen=True)
+class Aligned:
+    """The result of a task: lines of two files, and rows of the table (``ROW``)."""
+
+    links: bytes
+    scores: str
+    table: np.ndarray
+    pairs: int
+    empty: int
+    total: float
+
+
+@dataclass
+class _Done:
+    """How far the work is, and its figures so far."""
+
+    blocks: int = 0
+    lines: int = 0
+    pairs: int = 0
+    links: int = 0
+    empty: int = 0
+    total: float = 0.0
+
+    def add(self, task: Task, found: Aligned) -> None:
+        self.blocks, self.lines = self.blocks + 1, task.last
+        self.pairs, self.links = self.pairs + found.pairs, self.links + len(found.table)
+        self.empty, self.total = self.empty + found.empty, self.total + found.total
+
+
+def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confidences: bool = False) -> None:
+    """Link the words of every pair of the corpus.
+
+    Parameters
+    ----------
+    block : int
+        Pairs that a worker is given at a time, >= 1.
+    bias : float
+        Added to the score of every possible link: above 0 there are more links and fewer of them are right,
+        below 0 fewer and better ones.
+    confidences : bool
+        Whether links.txt tells the confidence of each link (0-0:0.93).
+
+    Raises
+    ------
+    InputError
+        If an option is out of range.
+    """
+    _check_options(block, bias)
+    preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
+    stamp = _stamp(model)
+    sampled = lexicon / POSTERIORS / CORPUS
+    posteriors = str(sampled) if sampled.is_dir() else ""
+    tasks = [
+        Task(str(preprocess), str(model), stamp, posteriors, *piece, bias, confidences)
+        for piece in _pieces(preprocess, block)
+    ]
+    made = made_of([preprocess, model, lexicon])
+    with _journal(context.folder, tasks, made) as journal:
+        done = _align(context, tasks, journal)
+        give_back(__name__)  # the table is made without the model
+        write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
+        for side in SIDES:
+            _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
+        journal.remove()
+    (context.folder / _ROWS).unlink()
+    mean = done.total / done.pairs if done.pairs else None
+    facts = {
+        "pairs": done.pairs, "links": done.links, "pairs_without_links": done.empty, "mean_score": mean,
+    }  # fmt: skip
+    for key, value in facts.items():
+        context.note(key, value)
+    shown = "n/a (0 pairs)" if mean is None else f"{mean:.3f}"
+    context.say(
+        f"{done.links} links in {done.pairs} pairs, {done.empty} of them without any; mean score {shown}"
+    )
+
+
+def _journal(folder: Path, tasks: Sequence[Task], made: str) -> Journal:
+    """Return the files of results, as far as a killed run left them whole.
+
+    ``made`` tells apart what was made at different times in the same folders: with more ``--memory``, which
+    is in no fingerprint, tables and posteriors are others, though weights may be the same.
+    """
+    lines, stamp = (tasks[-1].last, tasks[-1].stamp) if tasks else (0, None)
+    work = f"align {lines} lines in {len(tasks)} blocks by model {stamp}, inputs {made}"
+    return Journal(folder, (LINKS, SCORES, _ROWS), work)
+
+
+def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _Done:
+    """Do what is left of the tasks and append the results to the files, in order."""
+    done = _Done(**(journal.state or {}))
+    if journal.damaged:
+        context.say("the links of an earlier run cannot be read whole; they are made anew")
+    if done.blocks:
+        context.say(f"going on after line {done.lines} of {tasks[-1].last}")
+    rest = tasks[done.blocks :]
+    found = context.map(align_lines, rest, threads=_threads(context, rest))
+    for task, each in zip(rest, found, strict=True):
+        journal.write(LINKS, each.links)
+        journal.write(SCORES, each.scores.encode("ascii"))
+        journal.write(_ROWS, each.table.tobytes())
+        done.add(task, each)
+        journal.keep(asdict(done))
+    journal.commit(asdict(done))
+    return done
+
+
+def align_lines(task: Task) -> Aligned:
+    """Align the parts of a run of lines, in any process."""
+    with _LOADING:
+        aligner = _aligner(task.model, task.stamp)
+    preprocess = Path(task.preprocess)
+    own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
+    count = task.last - task.first
+    stored = Path(task.posteriors) if task.posteriors else None
+    found = aligner.align_block(
+        Corpus.load_block(preprocess / "corpus", task.start, task.stop),
+        bias=task.bias,
+        posteriors=None if stored is None else Posteriors.load_block(stored, task.start, task.stop),
+    ).merged(own, count)
+    _check(found, task)
+    used = np.zeros(count, dtype=bool)
+    used[own] = True
+    scores = found.sentence_scores()
+    return Aligned(
+        link_lines(found, confidences=task.confidences),
+        "".join(
+            f"{score:.4f}\n" if there else "\n"
+            for score, there in zip(scores.tolist(), used.tolist(), strict=True)
+        ),
+        rows_of(found, task.first),
+        int(used.sum()),
+        int((used & (np.diff(found.offsets) == 0)).sum()),
+        float(scores[used].sum()),
+    )
+
+
+def link_lines(found: BlockLinks, *, confidences: bool) -> bytes:
+    """Return the links of each pair in the Pharaoh format, a line a pair, in ASCII."""
+    if not confidences:
+        return pharaoh_lines(found.offsets, found.source, found.target)
+    source, target = found.source.tolist(), found.target.tolist()
+    links = [Link(*each) for each in zip(source, target, repeat(True), found.confidence.tolist())]
+    lines = (format_pharaoh(links[start:stop], digits=4) for start, stop in pairwise(found.offsets.tolist()))
+    return "".join(f"{line}\n" for line in lines).encode("ascii")
+
+
+def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:
+    """Cut the corpus where a line ends, about ``block`` parts at a time; all lines are in some piece.
+
+    Yields the first and the last part, the first and the last line of each.
+    """
+    lines = load_array(preprocess / "lines.npy", mapped=True)
+    count = len(load_array(preprocess / "source.spans.offsets.npy", mapped=True)) - 1
+    start = first = 0
+    while first < count:
+        stop = min(start + block, len(lines))
+        if stop > start:
+            stop = start + _within(preprocess / "corpus", start, stop)
+            # A line's parts stay together.
+            stop = int(np.searchsorted(lines, lines[stop - 1], side="right"))
+        last = int(lines[stop]) if stop < len(lines) else count
+        yield start, stop, first, last
+        start, first = stop, last
+
+
+def _within(corpus: Path, start: int, stop: int) -> int:
+    """Return how many of the parts, at least one, have no more possible links than a block may have."""
+    source, target = (np.diff(load_rows(corpus / f"{side}.offsets.npy", start, stop + 1)) for side in SIDES)
+    return max(1, int(np.searchsorted(np.cumsum(source * target), _EDGES_A_BLOCK, side="right")))
+
+
+def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
+    """Return how many threads of this process are to do the work; 0: worker processes.
+
+    A process loads libraries, kernels and the model for itself, so that a few threads are better. Results
+    do not depend on it.
+    """
+    if context.jobs == 1 or not tasks or context.engine.remote:
+        return 1
+    lists = (Path(tasks[0].model) / f"{side}.vocabulary.tsv" for side in SIDES)
+    words = budget.ALIGN_WORDS * sum(path.stat().st_size for path in lists)
+    process = budget.ALIGN_PROCESS + words + budget.ALIGN_BLOCK
+    if context.jobs > _MOST_THREADS and resident_memory() + context.jobs * process <= context.memory:
+        return 0
+    room = context.memory - max(resident_memory(), budget.ALIGN_PROCESS) - words
+    fitting = max(1, min(context.jobs, room // budget.ALIGN_BLOCK))
+    if fitting < context.jobs:
+        context.say(
+            f"{fitting} of {context.jobs} jobs: more do not go into --memory {show_size(context.memory)}"
+        )
+    return fitting
+
+
+@lru_cache(maxsize=1)
+def _aligner(model: str, stamp: str) -> Aligner:
+    aligner = Aligner.load(model)
+    resources = aligner.model.resources
+    _ = resources.source_words, resources.target_words  # made here, and not by every thread
+    trim()  # a third of what that took
+    if _stamp(Path(model)) != stamp:
+        raise WorkError(
+            f"{model}: a worker sees another model there than the run does; "
+            "give a --workdir on a disk that all workers share"
+        )
+    return aligner
+
+
+def _stamp(model: Path) -> str:
+    """Return a hash of what of a model is not tables, and of the manifest that says when those were made."""
+    found = hashlib.sha256(made_of([model]).encode("ascii"))
+    for name in ("model.json", "weights.tsv", "source.vocabulary.tsv", "target.vocabulary.tsv"):
+        found.update((model / name).read_bytes())
+    return found.hexdigest()[:16]
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _check_options(config.option("align.block"), config.option("align.bias"))
+
+
+def _check_options(block: int, bias: float) -> None:
+    if block < 1:
+        raise InputError(f"align.block: {block} is less than 1; give for example 1000")
+    if not np.isfinite(bias):
+        raise InputError(f"align.bias: {bias} is not finite; give a number")
+
+
+def _check(found: BlockLinks, task: Task) -> None:
+    """Assert that no link leaves its sentence pair: what reads the file may not check."""
+    of_links = np.repeat(np.arange(len(found)), np.diff(found.offsets))
+    for indices, side in zip((found.source, found.target), SIDES, strict=True):
+        spans = Path(task.preprocess) / f"{side}.spans.offsets.npy"
+        counts = np.diff(load_rows(spans, task.first, task.last + 1))
+        outside = (indices < 0) | (indices >= counts[of_links])
+        assert not outside.any(), f"a link outside its pair in line {task.first + of_links[outside][0] + 1}"
+
+
+def _share(old: Path, new: Path) -> None:
+    """Give a file a second name, or copy it where the file system cannot do that."""
+    new.unlink(missing_ok=True)
+    try:
+        os.link(old, new)
+    except OSError:
+        shutil.copyfile(old, new)

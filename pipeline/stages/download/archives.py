@@ -1,0 +1,180 @@
+"""Taking what is needed out of archives and packed files that a stranger made.
+
+Only the members asked for are written, under names of ours, into the folder given; what makes an archive
+unsafe is in :mod:`pipeline.stages.download.members`. It is read to its end before anything counts: a cut or
+damaged archive never passes for a short one.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import BinaryIO
+
+from align.core.errors import InputError
+from align.data.streams import open_unpacked
+from pipeline.stages.download.members import Meter, entries, plain_damage
+from pipeline.stages.download.transfer import BLOCK, Progress
+from pipeline.work.disk import check_space
+
+_PACKED = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
+
+
+@dataclass(frozen=True)
+class Member:
+    """A file taken out of an archive: its ``name`` there, and the ``path`` where it is now."""
+
+    name: str
+    path: Path
+
+
+def extract_pair(
+    path: Path, folder: Path, languages: tuple[str, str], *, progress: Progress
+) -> tuple[Path, Path]:
+    """Take the two sides of a bitext out of an archive.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    folder : Path
+        Where ``corpus.<source>`` and ``corpus.<target>`` are written; it exists.
+    languages : (str, str)
+        Codes of the source and the target: the endings of the two members (``name.en`` or ``name.en.gz``).
+    progress : function
+        ``progress(iterable, total=, unit=)``.
+
+    Raises
+    ------
+    InputError
+        If the archive is cut, damaged, unsafe or too large, or does not hold one such pair.
+    """
+    endings = [f".{code.lower()}" for code in languages]
+    with _extracted(path, folder, endings, progress) as (members, names):
+        sides = [[member for member in members if _ending(member.name, [each])] for each in endings]
+        pair = _pair(sides)
+        if pair is None:
+            found = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
+            what = "several pairs" if all(sides) else "no pair"
+            raise InputError(
+                f"{path}: {what} of files ending in {endings[0]} and {endings[1]} in it (members: "
+                f"{found or 'none'}); unpack it and set corpus.files"
+            )
+        targets = folder / f"corpus{endings[0]}", folder / f"corpus{endings[1]}"
+        for member, target in zip(pair, targets, strict=True):
+            os.replace(member.path, target)
+    return targets
+
+
+def extract_one(path: Path, target: Path, ending: str, *, progress: Progress) -> Path:
+    """Take the one member with an ending out of an archive and write it to ``target``.
+
+    Raises
+    ------
+    InputError
+        If the archive is cut, damaged, unsafe or too large, or does not hold exactly one such member.
+    """
+    with _extracted(path, target.parent, [ending], progress) as (members, names):
+        if len(members) != 1:
+            found = ", ".join(sorted(names)[:12]) or "none"
+            raise InputError(
+                f"{path}: {len(members)} files ending in {ending} in it instead of one (members: {found}); "
+                "unpack it and give the file"
+            )
+        os.replace(members[0].path, target)
+    return target
+
+
+def check_packed(path: Path, *, progress: Progress) -> None:
+    """Read a file, packed or not, to its end.
+
+    Raises
+    ------
+    InputError
+        If its packed data are cut off, damaged or followed by something else.
+    """
+    with open_unpacked(path) as stream:
+        for _ in progress(iter(lambda: stream.read(BLOCK), b""), unit="MiB"):
+            pass
+
+
+def unpack(path: Path, target: Path, *, progress: Progress) -> Path:
+    """Write the unpacked content of a packed file to ``target``.
+
+    Raises
+    ------
+    InputError
+        If the packed data are cut off or damaged, or unpack to more than the limits allow.
+    """
+    meter = Meter(path)
+    with open_unpacked(path) as stream, _fresh(target) as out:
+        for block in progress(iter(lambda: stream.read(BLOCK), b""), unit="MiB"):
+            meter.add(len(block))
+            if meter.total % (64 * BLOCK) < BLOCK:
+                check_space(target.parent, 64 * BLOCK, str(path))
+            out.write(block)
+    return target
+
+
+@contextlib.contextmanager
+def _extracted(
+    path: Path, folder: Path, endings: Sequence[str], progress: Progress
+) -> Iterator[tuple[list[Member], list[str]]]:
+    """Write the members with the endings to a folder aside; give them and the names of all; tidy up."""
+    aside = folder / ".extracted"
+    shutil.rmtree(aside, ignore_errors=True)
+    aside.mkdir()
+    members: list[Member] = []
+    names: list[str] = []
+    try:
+        with plain_damage(path):
+            for name, size, data in entries(path):
+                names.append(name)
+                blocks = progress(data, total=-(-size // BLOCK), unit="MiB")
+                if _ending(name, endings) is None:
+                    for _ in blocks:
+                        pass
+                    continue
+                check_space(folder, size, str(path))
+                member = Member(name, aside / str(len(members)))
+                with _fresh(member.path) as out:
+                    out.writelines(blocks)
+                members.append(member)
+        yield members, names
+    finally:
+        shutil.rmtree(aside, ignore_errors=True)
+
+
+@contextlib.contextmanager
+def _fresh(path: Path) -> Iterator[BinaryIO]:
+    """Open a new file for writing and flush it to the disk in the end."""
+    with open(path, "wb") as out:
+        yield out
+        out.flush()
+        os.fsync(out.fileno())
+
+
+def _ending(name: str, endings: Sequence[str]) -> str | None:
+    """Return which of the endings the name of a member has, a packing's suffix aside."""
+    base = _PACKED.sub("", name.rpartition("/")[2]).lower()
+    # macOS puts "._name" files with attributes beside the real ones.
+    if base.startswith("._"):
+        return None
+    return next((ending for ending in endings if base.endswith(ending) and base != ending), None)
+
+
+def _pair(sides: Sequence[Sequence[Member]]) -> tuple[Member, Member] | None:
+    """Return the only pair of members, or the only one whose names agree but for the ending."""
+    if len(sides[0]) == len(sides[1]) == 1:
+        return sides[0][0], sides[1][0]
+
+    def stem(member: Member) -> str:
+        return _PACKED.sub("", member.name).rpartition(".")[0]
+
+    pairs = [(one, other) for one in sides[0] for other in sides[1] if stem(one) == stem(other)]
+    return pairs[0] if len(pairs) == 1 else None

@@ -1,0 +1,237 @@
+"""Downloads that survive cuts, kills, and servers that answer with something else.
+
+What arrives goes to ``NAME.part`` (see :mod:`pipeline.stages.download.transfer`); whole and checked, it is
+flushed to the disk, stamped with its hash and renamed to ``NAME``. Each address has its own folder, shared by
+all corpora.
+"""
+
+from __future__ import annotations
+
+import errno
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
+
+import requests
+from filelock import FileLock, Timeout
+
+from align.core.errors import WorkError
+from pipeline.stages.download.transfer import BLOCK, Part, Progress, TemporaryError, receive
+from pipeline.work.disk import show_bytes, sync_folder, write_json
+
+# Seconds waited at most before a further try, whatever the server asks for.
+LONGEST_WAIT = 60.0
+
+# A try that brought at least so many bytes counts as success: the count of failures starts again.
+GAIN = 1 << 20
+
+MOST_REDIRECTS = 5
+
+
+class WrongHashError(WorkError):
+    """The file that arrived is whole but not the expected one."""
+
+
+@dataclass(frozen=True)
+class Fetched:
+    """A whole file on the disk.
+
+    Attributes
+    ----------
+    url : str
+        Where it came from.
+    path : Path
+        Where it is.
+    size : int
+        Bytes.
+    sha256 : str
+        Of its content, lower-case hexadecimal digits.
+    """
+
+    url: str
+    path: Path
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True)
+class Fetcher:
+    """How downloads are made.
+
+    Attributes
+    ----------
+    cache : Path
+        Folder of all downloads.
+    retries : int
+        Further tries after one that failed without getting on, >= 0.
+    timeout : float
+        Seconds without a byte after which a try has failed, > 0.
+    backoff : float
+        Seconds before the first further try, doubled each time up to 60, >= 0.
+    accept_changed : bool
+        Take a file whose hash is not the expected one, with a word about it.
+    say : function
+        Takes a line for the user.
+    progress : function
+        ``progress(iterable, total=, unit=)`` yields the items behind a progress bar.
+    """
+
+    cache: Path
+    retries: int
+    timeout: float
+    backoff: float
+    accept_changed: bool
+    say: Callable[[str], None]
+    progress: Progress
+
+    def folder(self, url: str) -> Path:
+        """Return the folder of an address."""
+        return self.cache / hashlib.sha256(url.encode()).hexdigest()[:32]
+
+    def fetch(self, url: str, *, sha256: str | None = None) -> Fetched:
+        """Return the file at an address, downloading what is not there yet.
+
+        Parameters
+        ----------
+        url : str
+            ``http`` or ``https``.
+        sha256 : str, optional
+            What its hash must be.
+
+        Raises
+        ------
+        WrongHashError
+            If the hash is another; nothing is kept.
+        WorkError
+            If the server does not give the file: an error status, a web page, a connection that is cut
+            whenever it is tried, a certificate that cannot be verified; or the disk has no room.
+        """
+        folder = self.folder(url)
+        folder.mkdir(parents=True, exist_ok=True)
+        # Another corpus, or another process, may be fetching the same address.
+        lock = FileLock(folder / ".lock")
+        try:
+            lock.acquire(timeout=0)
+        except Timeout:
+            self.say(f"waiting for another run that is downloading {url}")
+            lock.acquire()
+        try:
+            return self._present(url, sha256) or self._download(url, sha256)
+        finally:
+            lock.release()
+
+    def discard(self, fetched: Fetched) -> None:
+        """Forget a file that turned out to be bad."""
+        _stamp(fetched.path).unlink(missing_ok=True)
+        fetched.path.unlink(missing_ok=True)
+
+    def _present(self, url: str, sha256: str | None) -> Fetched | None:
+        """Return the file if it is there whole, and the expected one."""
+        path = self.folder(url) / file_name(url)
+        try:
+            stamp = json.loads(_stamp(path).read_text(encoding="utf-8"))
+            fetched = Fetched(url, path, path.stat().st_size, str(stamp["sha256"]))
+        except (OSError, ValueError, KeyError, TypeError):
+            return None
+        if fetched.size != stamp.get("size") or (
+            sha256 not in (None, fetched.sha256) and not self.accept_changed
+        ):
+            return None
+        self.say(f"{url} is there already ({show_bytes(fetched.size)})")
+        return fetched
+
+    def _download(self, url: str, sha256: str | None) -> Fetched:
+        path = self.folder(url) / file_name(url)
+        part = Part(path.with_name(path.name + ".part"))
+        part.settle()
+        resumed = part.size
+        self.say(f"downloading {url}" + (f", going on after {show_bytes(resumed)}" if resumed else ""))
+        modified = self._persist(url, part)
+        got = sha256_of(part.path, self.progress)
+        if sha256 not in (None, got) and resumed:
+            # The part of an earlier run may have been of another version that could not be told apart.
+            self.say(f"{url}: the hash is wrong; downloading it again from the start")
+            part.forget()
+            modified = self._persist(url, part)
+            got = sha256_of(part.path, self.progress)
+        if sha256 not in (None, got):
+            self._changed(url, part, str(sha256), got, modified)
+        fetched = Fetched(url, path, part.size, got)
+        # The stamp comes first: without the renamed file it says nothing.
+        write_json(_stamp(path), {"url": url, "size": fetched.size, "sha256": got, "modified": modified})
+        os.replace(part.path, path)
+        part.forget()
+        sync_folder(path.parent)
+        return fetched
+
+    def _changed(self, url: str, part: Part, wanted: str, got: str, modified: str | None) -> None:
+        dated = f", last changed {modified}" if modified else ""
+        found = f"{url}: its sha256 is {got} ({part.size} bytes{dated}), not {wanted}"
+        if self.accept_changed:
+            self.say(f"{found}; taken all the same, as download.accept_changed says")
+            return
+        part.forget()
+        raise WrongHashError(
+            f"{found}; the file was changed or damaged: find out which, then correct corpus.sha256 or set "
+            "download.accept_changed = true"
+        )
+
+    def _persist(self, url: str, part: Part) -> str | None:
+        """Try until the part is whole; return the date of the file's last change where it is known."""
+        failures, modified = 0, None
+        with requests.Session() as session:
+            session.max_redirects = MOST_REDIRECTS
+            while not part.is_whole():
+                before = part.size
+                try:
+                    modified = receive(session, url, part, timeout=self.timeout, progress=self.progress)
+                    if part.size == 0:
+                        part.forget()
+                        raise WorkError(f"{url}: the server sent an empty file; check the address")
+                except TemporaryError as failure:
+                    failures = 1 if part.size >= before + GAIN else failures + 1
+                    self._wait(url, part, failures, failure)
+                except OSError as error:
+                    if error.errno == errno.ENOSPC:
+                        raise WorkError(
+                            f"{url}: the disk is full at {part.path.parent} after {show_bytes(part.size)}; "
+                            "free space, or give another --workdir (what has arrived is kept)"
+                        ) from None
+                    raise
+        return modified
+
+    def _wait(self, url: str, part: Part, failures: int, failure: TemporaryError) -> None:
+        if failures > self.retries:
+            kept = f" ({show_bytes(part.size)} are kept for the next run)" if part.size else ""
+            tries = f", after {failures} tries" if failures > 1 else ""
+            raise WorkError(f"{url}: {failure}{tries}; check the network, or name a mirror{kept}")
+        wait = self.backoff * 2 ** (failures - 1) if failure.wait is None else failure.wait
+        wait = min(wait, LONGEST_WAIT)
+        self.say(f"{url}: {failure}; trying again in {wait:g} s")
+        time.sleep(wait)
+
+
+def file_name(url: str) -> str:
+    """Return a safe file name for what an address gives: its last part, without odd characters."""
+    name = re.sub(r"[^\w.+-]", "_", unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2])
+    return name.lstrip(".")[-100:] or "download"
+
+
+def sha256_of(path: Path, progress: Progress) -> str:
+    """Return the SHA-256 of a file as hexadecimal digits."""
+    digest = hashlib.sha256()
+    with open(path, "rb") as file:
+        blocks: Iterable[bytes] = iter(lambda: file.read(BLOCK), b"")
+        for block in progress(blocks, total=-(-path.stat().st_size // BLOCK), unit="MiB"):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def _stamp(path: Path) -> Path:
+    return path.with_name(path.name + ".json")

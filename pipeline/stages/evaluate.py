@@ -1,0 +1,186 @@
+"""Stage ``evaluate``: the alignment error rate on gold, with intervals, and agreement with silver labels.
+
+Leaves ``evaluation.json``, the same as a table in ``evaluation.txt``, and ``gold.links.txt``: the model's
+links of every gold pair, training part included, with their confidences.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from align.core.arrays import load_array
+from align.core.errors import InputError
+from align.data.corpus import Corpus
+from align.evaluation import metrics
+from align.links import Link, format_pharaoh
+from align.model.aligner import Aligner
+from align.problems.labels import Labels
+from align.statistics.posteriors import Posteriors, load_if_there
+from pipeline.config.configuration import Config
+from pipeline.stages.gold import Gold, read_gold
+from pipeline.stages.lexicon.sampling import POSTERIORS
+from pipeline.work.stage import StageContext
+
+NO_COUNTS = np.zeros((0, len(metrics.COLUMNS)), dtype=np.int64)
+
+
+def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias: float = 0.0) -> None:
+    """Measure the alignment error rate on the test part of the gold.
+
+    Parameters
+    ----------
+    samples : int
+        Resampled corpora for the 95 % intervals, >= 1.
+    macro : bool
+        Show the means over sentence pairs too; the figures above are of all links together.
+    bias : float
+        Added to the score of every possible link, as in the stage align.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, or the gold links do not fit the gold text.
+    """
+    _check_options(samples, bias)
+    gold = read_gold(
+        context.inputs["download"],
+        context.inputs["preprocess"],
+        format=context.option("gold.format"),
+        base=context.option("gold.base"),
+    )
+    if gold is not None and gold.doubt:
+        context.warn(f"{gold.path}: taken to count from 0, but {gold.doubt}; set gold.base to 0 or 1")
+    aligner = Aligner.load(context.inputs["train"])
+    links = []
+    if gold is not None:
+        links = _links_of(
+            aligner, Corpus.load(context.inputs["preprocess"] / "gold"), bias, _stored(context, "gold")
+        )
+    with open(context.folder / "gold.links.txt", "w", encoding="utf-8", newline="\n") as out:
+        out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
+    train = context.option("gold.train")
+    counts = metrics.statistics(links[train:], gold.links[train:]) if gold else NO_COUNTS
+    score = metrics.score(counts)
+    if gold is not None and not len(counts):
+        context.warn(
+            f"all {len(gold)} gold pairs may train (gold.train = {train}): none is left to measure on"
+        )
+    intervals = metrics.bootstrap(counts, samples=samples, seed=context.seed)
+    means = metrics.macro(counts)
+    silver = _against_silver(context, aligner, bias)
+    signature = _signature(context, gold, score, train)
+    report: dict[str, Any] = {
+        **score.as_dict(),
+        "intervals": vars(intervals),
+        "macro": vars(means),
+        "train_pairs": min(train, len(gold)) if gold else 0,
+        "silver": silver,
+        "signature": signature,
+    }
+    (context.folder / "evaluation.json").write_text(
+        json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
+    )
+    table = [
+        f"corpus  {metrics.figures_text(score)}",
+        f"95 %    {metrics.figures_text(intervals)}",
+        f"silver  {_silver_text(silver)}",
+        f"        {metrics.signature_text(signature)}",
+    ]
+    if macro:
+        table.insert(1, f"macro   {metrics.figures_text(means)}")
+    (context.folder / "evaluation.txt").write_text("\n".join(table) + "\n", encoding="utf-8", newline="\n")
+    for line in table:
+        context.say(line)
+    context.note("evaluation", score.as_dict())
+    context.result(score.line())
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _check_options(config.option("evaluate.samples"), config.option("evaluate.bias"))
+
+
+def _check_options(samples: int, bias: float) -> None:
+    if samples < 1:
+        raise InputError(f"evaluate.samples: {samples} is less than 1; give for example 1000")
+    if not np.isfinite(bias):
+        raise InputError(f"evaluate.bias: {bias} is not finite; give a number")
+
+
+def _stored(context: StageContext, folder: str) -> Posteriors | None:
+    """Return what was sampled of the corpus or the gold text."""
+    return load_if_there(context.inputs["lexicon"] / POSTERIORS / folder)
+
+
+def _links_of(
+    aligner: Aligner, corpus: Corpus, bias: float, posteriors: Posteriors | None
+) -> list[list[Link]]:
+    """Return the model's links of each pair, between surface tokens, with confidences."""
+    found = aligner.align_block(corpus, bias=bias, posteriors=posteriors)
+    rows = list(zip(found.source.tolist(), found.target.tolist(), found.confidence.tolist(), strict=True))
+    return [
+        [Link(j, k, True, confidence) for j, k, confidence in rows[start:stop]]
+        for start, stop in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)
+    ]
+
+
+def _against_silver(context: StageContext, aligner: Aligner, bias: float) -> dict[str, Any] | None:
+    """Score the model's links of the silver-labelled pairs against those labels; None where there are none.
+
+    Training labels are no test: this says how far the model follows them.
+    """
+    folder = context.inputs["label"]
+    kind = load_array(folder / "kind.npy")
+    silver = np.flatnonzero(kind == 0)
+    if not len(silver):
+        return None
+    pairs = load_array(folder / "pairs.npy")[silver]
+    labels = Labels.load(folder).take(silver)
+    corpus = Corpus.load_chosen(context.inputs["preprocess"] / "corpus", pairs)
+    known = [
+        [
+            Link(int(corpus.source.parents[a + j]), int(corpus.target.parents[b + k]), bool(sure))
+            for j, k, sure in _rows(labels, pair)
+        ]
+        for pair, (a, b) in enumerate(
+            zip(corpus.source.offsets[:-1].tolist(), corpus.target.offsets[:-1].tolist(), strict=True)
+        )
+    ]
+    stored = _stored(context, "corpus")
+    links = _links_of(aligner, corpus, bias, None if stored is None else stored.take(pairs))
+    score = metrics.score(metrics.statistics(links, known))
+    return score.as_dict()
+
+
+def _rows(labels: Labels, pair: int) -> list[tuple[int, int, bool]]:
+    here = slice(int(labels.offsets[pair]), int(labels.offsets[pair + 1]))
+    columns = (labels.source[here].tolist(), labels.target[here].tolist(), labels.sure[here].tolist())
+    return list(zip(*columns, strict=True))
+
+
+def _signature(context: StageContext, gold: Gold | None, score: metrics.Score, train: int) -> dict[str, Any]:
+    links = gold.links[train:] if gold else []
+    return metrics.signature(
+        score,
+        links,
+        part=f"from pair {train + 1}" if train else "all",
+        figures="micro",
+        text=context.inputs["preprocess"].name,
+        model=context.inputs["train"].name,
+    )
+
+
+def _silver_text(silver: dict[str, Any] | None) -> str:
+    if silver is None:
+        return "n/a (no silver labels)"
+    shown = [
+        f"{name} {silver[key]:.4f}"
+        for name, key in (("P", "precision"), ("R", "recall"), ("F1", "f1"))
+        if silver[key] is not None
+    ]
+    return (
+        f"{' '.join(shown) or 'n/a'} on {silver['pairs']} labelled pairs (the labels it may have learnt from)"
+    )

@@ -1,0 +1,250 @@
+"""Stage ``featurize``: the features of every possible link of the labelled pairs.
+
+Leaves ``edges/`` (:meth:`align.features.Edges.save`), in the order of the labels. Only what is labelled is
+featurized: the features of all of Europarl would be about 150 GB, so the stage ``align`` makes them on the
+fly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+
+from align.core.arrays import create_array, load_array, write_rows
+from align.core.errors import InputError
+from align.core.ragged import SIDES, edge_offsets, word_offsets
+from align.data.corpus import Corpus
+from align.data.vocabulary import Vocabulary
+from align.features import (
+    DEFAULT_EXTRA_GROUPS,
+    DEFAULT_GROUPS,
+    EXTRA_GROUPS,
+    GROUPS,
+    Edges,
+    Resources,
+    compute,
+    extra_names,
+    feature_names,
+    parse_extra_groups,
+    parse_groups,
+)
+from align.features.edges import save_description
+from align.statistics.lexicon import Lexicon
+from align.statistics.posteriors import Links, Posteriors
+from pipeline.config.configuration import Config
+from pipeline.stages.lexicon.markov import MARKOV
+from pipeline.stages.lexicon.sampling import LINKS, POSTERIORS
+from pipeline.work.manifest import made_of
+from pipeline.work.stage import StageContext
+
+EDGES = "edges"
+_CORPUS, _GOLD = 0, 1
+_PAIRS_A_BLOCK = 256
+
+
+@dataclass(frozen=True)
+class Task:
+    """A run of labelled pairs, and the folders of what their features are made of.
+
+    ``made`` tells apart what was made at different times in the same folders: a worker may serve many runs.
+    """
+
+    preprocess: str
+    embed: str
+    lexicon: str
+    label: str
+    made: str
+    edges: str
+    groups: tuple[str, ...]
+    extra_groups: tuple[str, ...]
+    sampled: bool
+    start: int
+    stop: int
+
+
+def run(
+    context: StageContext,
+    *,
+    groups: str = ",".join(DEFAULT_GROUPS),
+    extra: str = ",".join(DEFAULT_EXTRA_GROUPS),
+) -> None:
+    """Compute the features of the labelled pairs.
+
+    Parameters
+    ----------
+    groups : str
+        Comma list of feature groups; a bias is always there.
+    extra : str
+        Comma list of groups of features of words, from which the cost of a word's links after its first is
+        learnt where train.fertility is above 1.
+
+    Raises
+    ------
+    InputError
+        If a group is unknown.
+    """
+    chosen, extra_chosen = _chosen(groups, extra)
+    inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
+    resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
+    if "markov" in chosen and resources.markov is None:
+        context.warn("the group markov has nothing to tell: there is no such model; set lexicon.markov to 5")
+    pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
+    shapes = np.stack([pairs.source.lengths(), pairs.target.lengths()], axis=1).astype(np.int32)
+    names = feature_names(chosen, resources)
+    folder = context.folder / EDGES
+    edges = int(edge_offsets(shapes)[-1])
+    of_words = extra_names(extra_chosen, resources)
+    save_description(folder, shapes, names, of_words)
+    create_array(folder / "features.npy", np.float32, (edges, len(names)))
+    for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
+        width = sum(name.startswith(f"extra.{side}.") for name in of_words)
+        create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
+    made = made_of(Path(folder) for folder in inputs.values())
+    sampled = (context.inputs["lexicon"] / POSTERIORS).is_dir()
+    tasks = [
+        Task(
+            **inputs,
+            made=made,
+            edges=str(folder),
+            groups=chosen,
+            extra_groups=extra_chosen,
+            sampled=sampled,
+            start=start,
+            stop=min(start + _PAIRS_A_BLOCK, len(pairs)),
+        )
+        for start in range(0, len(pairs), _PAIRS_A_BLOCK)
+    ]
+    for _ in context.map(fill, tasks):
+        pass
+    for key, value in (("pairs", len(pairs)), ("edges", edges), ("features", len(names))):
+        context.note(key, value)
+    context.note("groups", list(chosen))
+    context.note("extra", list(extra_chosen))
+    context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    _chosen(config.option("featurize.groups"), config.option("featurize.extra"))
+
+
+def _chosen(groups: str, extra: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    try:
+        return parse_groups(groups), parse_extra_groups(extra)
+    except InputError as error:
+        raise InputError(f"featurize.{error}") from None
+
+
+def describe() -> str:
+    """Return the table of feature groups for ``--list featurize``."""
+    width = max(map(len, GROUPS))
+    lines = [
+        f"  {name:<{width}}  {'' if name in DEFAULT_GROUPS else '(off by default) '}{group.meaning}"
+        for name, group in GROUPS.items()
+    ]
+    of_words = [
+        f"  {name:<{width}}  {'' if name in DEFAULT_EXTRA_GROUPS else '(off by default) '}{meaning}"
+        for name, meaning in EXTRA_GROUPS.items()
+    ]
+    return "\n".join(
+        ["Feature groups:", *lines, "Groups of features of words that make a further link cost:", *of_words]
+    )
+
+
+def fill(task: Task) -> None:
+    """Write the features of a run of pairs into their place in the file, in any process."""
+    resources = _resources(task.preprocess, task.embed, task.lexicon, task.made)
+    pairs = _pairs(task.preprocess, task.label, task.made)
+    stored = _posteriors(task.lexicon, task.label, task.made) if task.sampled else None
+    part = compute(
+        pairs.block(task.start, task.stop),
+        resources,
+        groups=task.groups,
+        posteriors=None if stored is None else stored.block(task.start, task.stop),
+        extra_groups=task.extra_groups,
+    )
+    assert part.extra is not None  # there is a group at least
+    shapes = load_array(Path(task.edges) / "shapes.npy")
+    starts = (edge_offsets(shapes), *word_offsets(shapes))
+    rows = (part.features, part.extra.source, part.extra.target)
+    for name, begin, values in zip(("features", "extra.source", "extra.target"), starts, rows, strict=True):
+        if len(values):
+            assert len(values) == begin[task.stop] - begin[task.start]
+            write_rows(Path(task.edges) / f"{name}.npy", int(begin[task.start]), values)
+
+
+def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
+    """Return what features are computed from, given three stages' folders; large arrays stay on disk."""
+    vectors = []
+    for side in ("source", "target"):
+        path = embed / f"{side}.vectors.npy"
+        vectors.append(load_array(path, mapped=True))
+    tables = Lexicon.load(lexicon, mapped=True)
+    links, markov = (
+        Links.load(lexicon / name, tables) if (lexicon / name).is_dir() else None for name in (LINKS, MARKOV)
+    )
+    return Resources(
+        tables,
+        vectors[0],
+        vectors[1],
+        Vocabulary.load(preprocess / "source.vocabulary.tsv"),
+        Vocabulary.load(preprocess / "target.vocabulary.tsv"),
+        links,
+        markov,
+    )
+
+
+def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
+    """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
+    return Corpus.join(
+        [Corpus.load_chosen(preprocess / folder, chosen) for folder, chosen in _labelled_runs(label)]
+    )
+
+
+def labelled_posteriors(lexicon: Path, label: Path) -> Posteriors | None:
+    """Return what was sampled of the labelled pairs, in the order of the labels; None without a sample."""
+    return _load_posteriors(lexicon, label) if (lexicon / POSTERIORS).is_dir() else None
+
+
+def _load_posteriors(lexicon: Path, label: Path) -> Posteriors:
+    runs = list(_labelled_runs(label))
+    return Posteriors.join(
+        [Posteriors.load_chosen(lexicon / POSTERIORS / folder, chosen) for folder, chosen in runs]
+    )
+
+
+def _labelled_runs(label: Path) -> Iterator[tuple[str, np.ndarray]]:
+    """Yield the folder and the indices of each run of labelled pairs, at least one."""
+    kind = load_array(label / "kind.npy")
+    index = load_array(label / "pairs.npy")
+    # Runs of one kind: as a rule there are two at most.
+    ends = [*(np.flatnonzero(kind[1:] != kind[:-1]) + 1).tolist(), len(kind)]
+    start = 0
+    for end in ends:
+        folder = "gold" if start < end and kind[start] == _GOLD else "corpus"
+        yield folder, index[start:end]
+        start = end
+
+
+@lru_cache(maxsize=1)
+def _resources(preprocess: str, embed: str, lexicon: str, made: str) -> Resources:
+    return load_resources(Path(preprocess), Path(embed), Path(lexicon))
+
+
+@lru_cache(maxsize=1)
+def _pairs(preprocess: str, label: str, made: str) -> Corpus:
+    return labelled_pairs(Path(preprocess), Path(label))
+
+
+@lru_cache(maxsize=1)
+def _posteriors(lexicon: str, label: str, made: str) -> Posteriors:
+    return _load_posteriors(Path(lexicon), Path(label))
+
+
+def load_edges(featurize: Path) -> Edges:
+    """Return the features of the labelled pairs, memory-mapped."""
+    return Edges.load(featurize / EDGES)

@@ -1,0 +1,290 @@
+"""Stage ``label``: what the training pairs are told to look like.
+
+Leaves ``kind.npy`` (uint8: 0 a part of the corpus, 1 a gold pair) and ``pairs.npy`` (int64: which one), in
+ascending order, the labels of these pairs (:meth:`align.problems.labels.Labels.save`) and ``summary.json``.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import numpy as np
+
+from align.core.arrays import load_array, save_array
+from align.core.errors import InputError, WorkError
+from align.data.corpus import Corpus
+from align.features import pair_shapes
+from align.model.shipped import DEFAULT, shipped_weights
+from align.problems.labels import Labels, from_gold
+from align.solvers import links_a_word
+from align.statistics.lexicon import Lexicon, edge_values
+from align.statistics.posteriors import load_if_there
+from pipeline.config.configuration import Config
+from pipeline.stages.gold import read_gold
+from pipeline.stages.label.silver import Found, Method, label_sample
+from pipeline.stages.lexicon.sampling import POSTERIORS
+from pipeline.work.stage import StageContext
+
+CORPUS, GOLD = 0, 1
+KINDS = ("silver", "gold", "both", "none")
+METHODS = ("sampled", "mutual", "cosine")
+
+# A link needs a higher score than this, by method.
+_THRESHOLDS = {"sampled": 0.6, "mutual": 0.3, "cosine": 0.3}
+
+# Fewer usable pairs than this part of the sample mean that labels cannot be made like this.
+LEAST_USABLE = 0.05
+
+# True pairs score about 1.5 to 1.75 times what chance pairs do, a corpus half of which is shuffled 1.2.
+# Fewer pairs than that tell nothing.
+_PARALLEL, _PARALLEL_PAIRS = 1.25, 100
+
+
+def run(
+    context: StageContext,
+    *,
+    pairs: int = 2000,
+    method: str = "sampled",
+    threshold: float | None = None,
+    lexical: float = 2.0,
+    neighbours: float = 0.2,
+    position: float = 0.5,
+    least: float = 0.05,
+) -> None:
+    """Label the pairs to train on; train.labels says whether by hand-made gold, by silver labels, or both.
+
+    Parameters
+    ----------
+    pairs : int
+        Parts of the corpus that get silver labels, a seeded sample, >= 1.
+    method : str
+        How silver labels are made: ``sampled``, the links that the stage lexicon sampled, or ``mutual`` where
+        it sampled none (lexicon.chains = 0); ``mutual``, words that are each other's best by vectors, lexical
+        probabilities, neighbours and position; ``cosine``, the nearest target word of each source word by
+        vectors alone.
+    threshold : float, optional
+        Silver links need a higher score. Default: 0.6 for sampled probabilities, else 0.3.
+    lexical : float
+        Weight of the lexical probabilities against the cosine of the vectors, >= 0 (``mutual``).
+    neighbours : float
+        Weight of the neighbours on the diagonal, >= 0 (``mutual``).
+    position : float
+        Weight of the distance to the diagonal, >= 0 (``mutual``).
+    least : float
+        Where words may have several links (train.fertility), gold links that do not fit into a matching are
+        learnt from only if one of their words would be left alone and their sampled probability is at least
+        this, in [0, 1]; others cost nothing. 0: as many as fit are learnt from.
+
+    Raises
+    ------
+    InputError
+        If an option is out of range, gold labels are asked for where there are none, or gold links do not
+        fit their text.
+    WorkError
+        If too few pairs get a silver label.
+    """
+    _check(
+        pairs,
+        method,
+        threshold,
+        {"lexical": lexical, "neighbours": neighbours, "position": position},
+        least,
+    )
+    wanted = wanted_labels(context.option("train.labels"), context.option("gold.train"))
+    summary: dict[str, Any] = {"labels": wanted, "silver": None, "gold": None}
+    made: list[tuple[int, np.ndarray, Labels]] = []
+    if wanted in ("silver", "both"):
+        if method == "sampled" and not (context.inputs["lexicon"] / POSTERIORS).is_dir():
+            method = "mutual"
+        if threshold is None:
+            threshold = _THRESHOLDS[method]
+        how = Method(method, threshold, lexical, neighbours, position)
+        chosen, labels, summary["silver"] = _silver(context, pairs, how)
+        summary["threshold"] = threshold
+        made.append((CORPUS, chosen, labels))
+    if wanted in ("gold", "both"):
+        chosen, labels, summary["gold"] = _gold(context, least)
+        made.append((GOLD, chosen, labels))
+    if wanted == "none":
+        context.say("no labels: the weights are given")
+        sample = _sample(context, pairs)
+        _look_parallel(context, label_sample(context, sample, None), len(sample))
+    _write(context, made, summary)
+
+
+def check(config: Config) -> None:
+    """Refuse wrong options before the first stage is run."""
+    pairs, method, threshold = (config.option(f"label.{name}") for name in ("pairs", "method", "threshold"))
+    weights = {name: config.option(f"label.{name}") for name in ("lexical", "neighbours", "position")}
+    _check(pairs, method, threshold, weights, config.option("label.least"))
+    wanted_labels(config.option("train.labels"), config.option("gold.train"))
+
+
+def _check(pairs: int, method: str, threshold: float | None, weights: dict[str, float], least: float) -> None:
+    if pairs < 1:
+        raise InputError(f"label.pairs: {pairs} is less than 1; give for example 2000")
+    if method not in METHODS:
+        raise InputError(f"label.method: no method {method!r}; choose one of {', '.join(METHODS)}")
+    if threshold is not None and not np.isfinite(threshold):
+        raise InputError(f"label.threshold: {threshold} is not finite; give a number such as 0.3")
+    for name, value in weights.items():
+        if not 0 <= value < np.inf:
+            raise InputError(f"label.{name}: {value} is out of range; give 0 or more")
+    if not 0 <= least <= 1:
+        raise InputError(f"label.least: {least} is no probability; give a number in [0, 1]")
+
+
+def wanted_labels(labels: str | None, train: int) -> str:
+    """Return the kind of labels to make, given ``train.labels`` and ``gold.train``.
+
+    It is what is set, else gold where some may train, else none where default weights are shipped.
+
+    Raises
+    ------
+    InputError
+        If it is no kind, or gold is wanted where none may train.
+    """
+    wanted = labels
+    if wanted is None:
+        shipped = DEFAULT in [path.name for path in shipped_weights()]
+        return "gold" if train else "none" if shipped else "silver"
+    if wanted not in KINDS:
+        raise InputError(f"train.labels: {wanted!r} is no kind of labels; give one of {', '.join(KINDS)}")
+    if wanted in ("gold", "both") and not train:
+        raise InputError(
+            f"train.labels: {wanted!r} but no gold pair may train; set gold.train, or use silver labels"
+        )
+    return wanted
+
+
+def _silver(context: StageContext, pairs: int, method: Method) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+    """Return a sample of the corpus, its labels, and figures of both."""
+    sample = _sample(context, pairs)
+    found = label_sample(context, sample, method)
+    labels = found.labels
+    linked = np.flatnonzero(labels.counts() > 0)
+    if len(linked) < LEAST_USABLE * len(sample):
+        raise WorkError(
+            f"label: {len(linked)} of {len(sample)} pairs got a silver link with label.method {method.name} "
+            f"above label.threshold {method.threshold:g}, at least {LEAST_USABLE:.0%} are needed; lower the "
+            "threshold, or look whether the sides are translations and the vectors are of their languages"
+        )
+    figures = {
+        "pairs": len(linked),
+        "pairs_without_link": len(sample) - len(linked),
+        "links": len(labels.source),
+        "method": method.name,
+        "threshold": method.threshold,
+        "parallel": _look_parallel(context, found, len(sample)),
+    }
+    context.say(
+        f"silver labels of {len(linked)} of {len(sample)} pairs, {len(labels.source)} links ({method.name}, "
+        f"threshold {method.threshold:g})"
+    )
+    return sample[linked], labels.take(linked), figures
+
+
+def _sample(context: StageContext, pairs: int) -> np.ndarray:
+    """Return a seeded sample of the corpus's parts, ascending."""
+    folder = context.inputs["preprocess"]
+    usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+    if not len(usable):
+        raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
+    sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)
+    sample.sort()
+    return sample
+
+
+def _look_parallel(context: StageContext, found: Found, pairs: int) -> dict[str, float | None]:
+    """Compare the evidence for pairs with that for the same sentences paired at random; warn if alike."""
+    true, chance = found.true.mean, found.chance.mean
+    ratio = true / chance if chance else None
+    if ratio is not None and ratio < _PARALLEL and pairs >= _PARALLEL_PAIRS:
+        context.warn(
+            "the two sides hardly look like translations: the evidence for a pair (mean best Dice "
+            f"{true:.3f}) is {ratio:.2f} times that for pairs made at random ({chance:.3f}), where 1.5 or "
+            "more is usual; look whether the files belong together, line by line"
+        )
+    return {"true": true, "chance": chance, "ratio": ratio}
+
+
+def _gold(context: StageContext, least: float) -> tuple[np.ndarray, Labels, dict[str, Any]]:
+    """Return the gold pairs that may train, their labels, and figures of both."""
+    train = context.option("gold.train")
+    gold = read_gold(
+        context.inputs["download"],
+        context.inputs["preprocess"],
+        format=context.option("gold.format"),
+        base=context.option("gold.base"),
+    )
+    if gold is None:
+        raise InputError("gold.train: there is no gold; set gold.files and gold.links, or gold.train to 0")
+    if train > len(gold):
+        raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
+    block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
+    similarity, _, _ = edge_values(Lexicon.load(context.inputs["lexicon"], mapped=True), block)
+    fertility = links_a_word(context.option("train.solver"), context.option("train.fertility"))
+    labels = from_gold(
+        gold.links[:train],
+        block,
+        similarity=similarity,
+        most=fertility,
+        probability=_probability(context, block) if fertility > 1 else None,
+        least=least,
+    )
+    linked = np.flatnonzero(np.diff(labels.offsets) > 0)
+    if not len(linked):
+        raise InputError(f"{gold.path}: none of the first {train} pairs has a link; nothing can be learnt")
+    if not labels.sure.any():
+        raise InputError(
+            f"{gold.path}: none of the first {train} pairs has a sure link, and possible ones alone teach "
+            "nothing; mark sure links, or set train.labels to silver"
+        )
+    sure = sum(link.sure for pair in gold.links[:train] for link in pair)
+    figures = {
+        "pairs": len(linked),
+        "pairs_without_link": train - len(linked),
+        "links": int(labels.sure.sum()),
+        "free": int((~labels.sure).sum()),
+        "sure_links_of_gold": sure,
+    }
+    context.say(
+        f"gold labels of {len(linked)} of {train} pairs: {figures['links']} links "
+        f"{'in matchings' if fertility == 1 else f'of at most {fertility} a word'}, from {sure} sure ones; "
+        f"{figures['free']} free of cost"
+    )
+    return linked, labels.take(linked), figures
+
+
+def _probability(context: StageContext, block: Corpus) -> np.ndarray | None:
+    """Return the geometric mean of the sampled posteriors of each edge of the first gold pairs.
+
+    1 in a pair that was not sampled; None without a sample.
+    """
+    stored = load_if_there(context.inputs["lexicon"] / POSTERIORS / "gold")
+    if stored is None:
+        return None
+    stored = stored.block(0, len(block))
+    shapes = pair_shapes(block)
+    forward, reverse = stored.dense(shapes)
+    unknown = np.repeat(~stored.sampled, shapes.prod(axis=1, dtype=np.int64))
+    return np.where(unknown, 1.0, np.sqrt(forward * reverse))
+
+
+def _write(
+    context: StageContext,
+    made: list[tuple[int, np.ndarray, Labels]],
+    summary: dict[str, Any],
+) -> None:
+    kinds = [np.full(len(places), kind, dtype=np.uint8) for kind, places, _ in made]
+    kind = np.concatenate([np.zeros(0, dtype=np.uint8), *kinds])
+    pairs = np.concatenate([np.zeros(0, dtype=np.int64), *(places for _, places, _ in made)])
+    save_array(context.folder / "kind.npy", kind)
+    save_array(context.folder / "pairs.npy", pairs)
+    Labels.join([labels for _, _, labels in made]).save(context.folder)
+    with open(context.folder / "summary.json", "w", encoding="utf-8", newline="\n") as file:
+        json.dump(summary, file, indent=1, ensure_ascii=False)
+        file.write("\n")
+    for key, value in summary.items():
+        context.note(key, value)

@@ -1,0 +1,235 @@
+"""The part of the stage ``lexicon`` that samples who translates whom (:mod:`align.statistics.sampler`).
+
+Leaves beside the lexicon ``links/`` (:class:`align.statistics.posteriors.Links`), from which the posteriors
+of any text follow, and ``posteriors/corpus`` and ``posteriors/gold``
+(:class:`align.statistics.posteriors.Posteriors`), a row for each part of either: those of the pairs that were
+sampled.
+
+The candidates and the chains are pieces of work by themselves
+(:mod:`pipeline.stages.lexicon.sampling_items`), shared out to threads of this process or to a cluster; what
+they add up to is put together here in one fixed order.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from dataclasses import dataclass, replace
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+
+from align.core.arrays import load_array, save_array
+from align.data.corpus import Corpus
+from align.statistics import sampler
+from align.statistics.lexicon import Lexicon
+from align.statistics.posterior_files import PosteriorAppender
+from align.statistics.posteriors import Links, Posteriors
+from align.statistics.sampler import Average, Direction, Known
+from pipeline.stages.lexicon.sampling_items import (
+    BlockItem,
+    ChainItem,
+    Shelf,
+    drop_pieces,
+    find_block,
+    load_known,
+    load_sums,
+    run_item,
+    save_known,
+    task_of,
+)  # fmt: skip
+from pipeline.stages.preprocess.gold import SAME
+from pipeline.work import budget
+from pipeline.work.kept import wait_for
+from pipeline.work.stage import StageContext
+from pipeline.work.usage import show_size
+
+LINKS, POSTERIORS = "links", "posteriors"
+MOST_CHAINS = 100
+WORK = "sampling"
+CORPUS, GOLD = "corpus", "gold"
+
+# Tokens of both sides in a block of pairs.
+_BLOCK_TOKENS = 250_000
+
+
+def texts(context: StageContext) -> list[Corpus]:
+    """Return the corpus and, where its text joins the corpus, the gold text."""
+    return [Corpus.load(folder) for folder in text_folders(context)]
+
+
+def text_folders(context: StageContext) -> list[Path]:
+    """Return where they lie."""
+    folder = context.inputs["preprocess"]
+    joins = context.option("gold.in_corpus") and (folder / "gold").is_dir()
+    return [folder / "corpus", *([folder / "gold"] if joins else [])]
+
+
+def sample_links(
+    context: StageContext,
+    lexicon: Lexicon,
+    used: np.ndarray,
+    *,
+    chains: int,
+    known: tuple[Known, Known] | None = None,
+) -> None:
+    """Sample the pairs that the statistics are of.
+
+    Parameters
+    ----------
+    context : StageContext
+        That of the stage ``lexicon``.
+    lexicon : Lexicon
+        Its tables, which are in the stage's folder.
+    used : ndarray of bool, shape (N,)
+        Which pairs of :func:`texts` they are of.
+    chains : int
+        As the stage's option, not 0.
+    known : tuple of Known, optional
+        What is known of the links beforehand.
+    """
+    if not used.any():
+        return
+    schedule = sampler.schedule_for(int(used.sum()))
+    if chains > 0:
+        schedule = replace(schedule, chains=chains)
+    work = context.folder / WORK
+    work.mkdir(exist_ok=True)
+    damaged = drop_pieces(work)
+    if damaged:
+        context.say(f"{damaged} pieces of an earlier run cannot be read whole; they are made anew")
+    if known is not None and not (work / "known").exists():
+        save_known(work, known)
+    text = _cut(context, work, used)
+
+    def takes(workers: int) -> int:
+        words = len(lexicon.source_counts) + len(lexicon.target_counts)
+        return budget.sampling_memory(lexicon.cells, text.tokens, words, workers=workers)
+
+    remote = context.engine.remote
+    workers = 1 if remote else budget.most_workers(takes, context.memory, context.jobs)
+    context.note("memory_predicted", max(context.notes["memory_predicted"], takes(workers)))
+    found = sum(context.share(find_block, text.blocks, workers=workers))
+    where = f"{context.engine.workers()} workers of the cluster" if remote else f"{workers} at a time"
+    context.say(
+        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
+        f"about {show_size(takes(workers))} of memory{' here' if remote else ''}"
+    )
+    items = [
+        ChainItem(
+            *(str(work), len(text.blocks), side, chain, text.longest[side]),
+            *(schedule, context.seed, known is not None),
+        )
+        for chain, side in product(range(schedule.chains), range(2))
+    ]
+    done = sum(item.folder.exists() for item in items)
+    if done:
+        context.say(f"{done} of {len(items)} chains are there already")
+    sweeps = schedule.lexical + schedule.jumps + schedule.fertility
+    for _ in context.share(run_item, items, workers=workers, unit="chains", steps=sweeps):
+        pass
+    if remote:
+        wait_for([work / "blocks" / str(block.number) for block in text.blocks])
+        wait_for([item.folder for item in items])
+    directions = _put_together(context, lexicon, text.blocks, items)
+    both = None if known is None else (load_known(work, 0), load_known(work, 1))
+    Links.of(lexicon, *directions, both).save(context.folder / LINKS)
+    for key, value in (("pairs_sampled", int(used.sum())), ("chains", schedule.chains)):
+        context.note(key, value)
+
+
+def clear_work(folder: Path) -> None:
+    """Remove what sampling left in a stage's folder; whatever happens meanwhile, it is there whole or not."""
+    ended = folder / f"{WORK}.ended"
+    shutil.rmtree(ended, ignore_errors=True)
+    if (folder / WORK).exists():
+        os.rename(folder / WORK, ended)
+        # On a network disk a file that a worker still reads keeps its folder: no reason to fail at the end.
+        shutil.rmtree(ended, ignore_errors=True)
+
+
+@dataclass(frozen=True)
+class _Text:
+    """What is sampled: its blocks, tokens of both sides, and the longest sentence of either side."""
+
+    blocks: list[BlockItem]
+    tokens: int
+    longest: tuple[int, int]
+
+
+def _cut(context: StageContext, work: Path, used: np.ndarray) -> _Text:
+    """Cut the pairs that are used into blocks of about as many tokens; none has pairs of two texts."""
+    blocks: list[BlockItem] = []
+    tokens, longest, start = 0, (0, 0), 0
+    for folder in text_folders(context):
+        shapes = Corpus.load_shapes(folder)
+        rows = np.flatnonzero(used[start : start + len(shapes)])
+        start += len(shapes)
+        shapes = shapes[rows]
+        path = work / f"{folder.name}.npy"
+        save_array(path, rows)
+        sizes = np.cumsum(shapes.sum(axis=1, dtype=np.int64))
+        edges = np.flatnonzero(np.diff(sizes // _BLOCK_TOKENS, prepend=0))
+        cuts = np.unique([0, *edges, len(rows)]).tolist()
+        for first, last in pairwise(cuts):
+            blocks.append(BlockItem(str(work), len(blocks), str(folder), str(path), first, last))
+        tokens += int(sizes[-1]) if len(rows) else 0
+        longest = tuple(np.maximum(longest, shapes.max(axis=0, initial=0)).tolist())
+    return _Text(blocks, tokens, longest)
+
+
+def _put_together(
+    context: StageContext, lexicon: Lexicon, blocks: list[BlockItem], items: list[ChainItem]
+) -> tuple[Direction, Direction]:
+    """Add up the chains, write the posteriors, and return the expected links; one block at a time."""
+    work = context.folder / WORK
+    own = [[item for item in items if item.side == side] for side in range(2)]
+    averages = [Average(task_of(chains[0], lexicon)) for chains in own]
+    shelves = [Shelf(work, len(blocks), side) for side in range(2)]
+    folder = context.inputs["preprocess"]
+    gold = _Gold(context)
+    with PosteriorAppender(context.folder / POSTERIORS / CORPUS, Corpus.load_count(folder / CORPUS)) as out:
+        for item in blocks:
+            both = [shelf[item.number] for shelf in shelves]
+            ahead, back = (
+                averages[side].add(both[side], (load_sums(chain.folder, item.number) for chain in own[side]))
+                for side in range(2)
+            )
+            found = Posteriors.of_candidates(
+                (both[0].hidden_starts, both[1].hidden_starts),
+                (both[0].candidates, both[1].candidates),
+                *(ahead, back),
+            )
+            if Path(item.text).name == CORPUS:
+                out.append(item.rows, found)
+            else:
+                gold.append(item.rows, found)
+    gold.save(context.folder / POSTERIORS)
+    jumps = ([load_array(chain.folder / "jumps.npy") for chain in chains] for chains in own)
+    none = np.zeros(0, dtype=np.uint16)  # those of candidates are written
+    forward, reverse = (average.direction(none, each) for average, each in zip(averages, jumps, strict=True))
+    return forward, reverse
+
+
+class _Gold:
+    """The posteriors of the gold text, which is short; a pair that is in the corpus has those there."""
+
+    def __init__(self, context: StageContext) -> None:
+        folder = context.inputs["preprocess"]
+        self._same = load_array(folder / SAME) if (folder / GOLD).is_dir() else None
+        self._parts: list[tuple[np.ndarray, Posteriors]] = []
+
+    def append(self, rows: np.ndarray, found: Posteriors) -> None:
+        self._parts.append((rows, found))
+
+    def save(self, folder: Path) -> None:
+        """Write them beside those of the corpus, which are there."""
+        if self._same is None:
+            return
+        there = np.flatnonzero(self._same >= 0)
+        parts = [*self._parts, (there, Posteriors.load_chosen(folder / CORPUS, self._same[there]))]
+        whole = Posteriors.join([found for _, found in parts])
+        rows = np.concatenate([rows for rows, _ in parts])
+        order = np.argsort(rows)
+        whole.take(order).placed(rows[order], len(self._same)).save(folder / GOLD)

@@ -1,0 +1,172 @@
+"""Counts over the lines of a shard: words, lengths, duplicates, tokens that look wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from hashlib import blake2b
+
+import numpy as np
+
+from align.text.batch import Batch, BatchProcessor
+from align.text.tokenize import is_unspaced
+from pipeline.stages.preprocess.parts import Parts
+
+# A token of so many letters is a sign of text that nobody parted into words.
+LONG_TOKEN = 30
+
+# Shifts of the target against the source for which the agreement of lengths is measured.
+SHIFTS = (-2, -1, 0, 1, 2)
+
+# The odd number nearest to 2^64 / golden ratio: its powers spread over all 64 bits.
+_MULTIPLIER = 0x9E3779B97F4A7C15
+
+
+@dataclass(frozen=True)
+class SideCounts:
+    """Counts of one side of a shard.
+
+    Attributes
+    ----------
+    words : list of str
+        The distinct analysis tokens of its parts; the shard's ids index them.
+    counts : ndarray of int64, shape (len(words),)
+        How often each stands in the parts that statistics use.
+    tokens, surface : int
+        Analysis and surface tokens.
+    long, unspaced : int
+        Surface tokens of `LONG_TOKEN` letters or more; those that are one sign of a script without spaces.
+    """
+
+    words: list[str]
+    counts: np.ndarray
+    tokens: int
+    surface: int
+    long: int
+    unspaced: int
+
+    def light(self) -> SideCounts:
+        """Return it without words and their counts."""
+        return replace(self, words=[], counts=np.zeros(0, dtype=np.int64))
+
+
+def take(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
+    """Return the values of each span (from, to), one span after the other."""
+    sizes = spans[:, 1] - spans[:, 0]
+    before = np.concatenate([[0], np.cumsum(sizes)])
+    return values[np.arange(before[-1]) + np.repeat(spans[:, 0] - before[:-1], sizes)]
+
+
+def count_side(
+    processor: BatchProcessor, batch: Batch, spans: np.ndarray, used: np.ndarray, alive: np.ndarray
+) -> tuple[SideCounts, np.ndarray]:
+    """Count one side, and number its words anew, those of the shard alone.
+
+    Parameters
+    ----------
+    processor : BatchProcessor
+        Knows the words behind the batch's numbers.
+    batch : Batch
+        The tokens of all lines.
+    spans : ndarray of int64, shape (P, 2)
+        The analysis tokens of each part.
+    used : ndarray of bool, shape (P,)
+        Parts that statistics use.
+    alive : ndarray of bool, shape (lines,)
+        Lines that have a part.
+
+    Returns
+    -------
+    counts : SideCounts
+    ids : ndarray of int32
+        The analysis tokens of all parts as indices into ``counts.words``.
+    """
+    tokens = take(batch.words, spans)
+    present = np.flatnonzero(np.bincount(tokens, minlength=len(processor.words)))
+    renumbered = np.zeros(len(processor.words), dtype=np.int32)
+    renumbered[present] = np.arange(len(present))
+    ids = renumbered[tokens]
+    counted = np.repeat(used, spans[:, 1] - spans[:, 0])
+    long, unspaced = 0, 0
+    kept = batch.surface[np.repeat(alive, np.diff(batch.starts))]
+    occurrences = np.bincount(kept, minlength=len(processor.surface))
+    lengths = np.array(processor.lengths, dtype=np.int32)
+    for number in np.flatnonzero((occurrences > 0) & ((lengths >= LONG_TOKEN) | (lengths <= 2))).tolist():
+        token = processor.surface[number]
+        if len(token) <= 2:
+            unspaced += int(occurrences[number]) if is_unspaced(token) else 0
+        elif token.isalpha():
+            long += int(occurrences[number])
+    counts = SideCounts(
+        [processor.words[number] for number in present.tolist()],
+        np.bincount(ids[counted], minlength=len(present)),
+        len(ids),
+        len(kept),
+        long,
+        unspaced,
+    )
+    return counts, ids
+
+
+def hash_pairs(words: Sequence[list[str]], ids: Sequence[np.ndarray], parts: Parts) -> np.ndarray:
+    """Return a 64-bit hash of each part, uint64, shape (P,): the same words in the same order, the same hash.
+
+    With h(word) a hash of its letters and q an odd constant: sum over tokens of h(word) q^(place + 1) mod
+    2^64, source tokens first, then target tokens from place 2^20 on.
+    """
+    total = np.zeros(len(parts.rows), dtype=np.uint64)
+    for known, tokens, sizes, start in zip(words, ids, parts.sizes(), (0, 1 << 20), strict=True):
+        hashed = b"".join(
+            blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in known
+        )
+        before = np.concatenate([[0], np.cumsum(sizes)])
+        places = np.arange(len(tokens)) - np.repeat(before[:-1], sizes)
+        powers = np.full(int(sizes.max(initial=0)) + 1, _MULTIPLIER, dtype=np.uint64)
+        powers[:1] = pow(_MULTIPLIER, start + 1, 1 << 64)
+        powers = np.cumprod(powers, dtype=np.uint64)
+        terms = np.frombuffer(hashed, dtype="<u8")[tokens] * powers[places]
+        sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
+        total += sums[before[1:]] - sums[before[:-1]]
+    return total
+
+
+def count_duplicates(hashes: Sequence[np.ndarray]) -> int:
+    """Return how many parts are the same as one before them, given the hashes of each shard's.
+
+    One copy of them is sorted in place: of a hundred million parts each further one would take 0.8 GB.
+    """
+    together = np.concatenate(hashes)
+    together.sort()
+    return int(np.count_nonzero(together[1:] == together[:-1]))
+
+
+def length_sums(source: np.ndarray, target: np.ndarray, alive: np.ndarray) -> np.ndarray:
+    """Return sums over the pairs (source i, target i + shift) of lines in use, for each shift.
+
+    Parameters
+    ----------
+    source, target : ndarray of int64, shape (lines,)
+        Surface tokens of each line.
+    alive : ndarray of bool, shape (lines,)
+
+    Returns
+    -------
+    ndarray of float64, shape (len(SHIFTS), 6)
+        n and the sums of x, y, x^2, y^2, xy with x and y the logarithms of the lengths.
+    """
+    x, y = np.log1p(source.astype(np.float64)), np.log1p(target.astype(np.float64))
+    rows = []
+    for shift in SHIFTS:
+        first, stop = max(0, -shift), len(x) - max(0, shift)
+        here, there = slice(first, max(first, stop)), slice(first + shift, max(first, stop) + shift)
+        both = alive[here] & alive[there]
+        a, b = x[here][both], y[there][both]
+        rows.append([len(a), *(np.sum(each) for each in (a, b, a * a, b * b, a * b))])
+    return np.array(rows)
+
+
+def correlations(sums: np.ndarray) -> np.ndarray:
+    """Return the correlation of lengths at each shift from sums added up; 0 where it is undefined."""
+    n, x, y, xx, yy, xy = sums.T
+    spread = np.sqrt(np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0))
+    return np.divide(n * xy - x * y, spread, out=np.zeros(len(n)), where=spread > 1e-9)

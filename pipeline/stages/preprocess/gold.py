@@ -1,0 +1,130 @@
+"""The gold text in preprocessing: taken as it is, its words counted, its overlap with the corpus known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from align.core.arrays import load_array, save_array
+from align.core.errors import InputError
+from align.core.ragged import SIDES
+from align.data.bitext import open_bitext
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
+from align.text.batch import Batch, BatchProcessor
+from align.text.processor import TextProcessor
+from pipeline.stages.preprocess.counts import hash_pairs
+from pipeline.stages.preprocess.parts import Parts
+from pipeline.stages.preprocess.write import WordCounts
+
+SAME = "gold_in_corpus.npy"
+
+
+@dataclass(frozen=True)
+class Gold:
+    """The gold text of both sides, one row a pair."""
+
+    batches: tuple[Batch, Batch]
+    processors: tuple[BatchProcessor, BatchProcessor]
+
+    def __len__(self) -> int:
+        return len(self.batches[0].text)
+
+    @classmethod
+    def read(cls, paths: Sequence[Path], settings: Sequence[Mapping[str, str]]) -> Gold:
+        """Read tokenized text: its tokens are what stands between spaces.
+
+        Parameters
+        ----------
+        paths : two of Path
+            Source and target.
+        settings : two of mapping
+            Of the corpus's text processors; their tokenizers are not used.
+
+        Raises
+        ------
+        InputError
+            If a line cannot be read, the line counts differ or there are none.
+        """
+        texts: tuple[list[str], list[str]] = ([], [])
+        for row in open_bitext("files", paths):
+            if row.problem:
+                where = f"{paths[0]}:{row.number + 1}"
+                raise InputError(f"{where}: {row.detail}; mend this pair in both gold files")
+            texts[0].append(row.source)
+            texts[1].append(row.target)
+        if not texts[0]:
+            raise InputError(
+                f"{paths[0]}: the gold text is empty; give its sentences or leave gold.files out"
+            )
+        source, target = (
+            BatchProcessor(TextProcessor.from_settings({**each, "tokenizer": "spaces"})) for each in settings
+        )
+        return cls((source.process(texts[0]), target.process(texts[1])), (source, target))
+
+    def count(self, words: Sequence[WordCounts], counted: np.ndarray) -> None:
+        """Add the words to those of the corpus, with their counts in the pairs ``counted``, bool (len,)."""
+        for batch, processor, known in zip(self.batches, self.processors, words, strict=True):
+            size = len(processor.words)
+            present = np.flatnonzero(np.bincount(batch.words, minlength=size))
+            tokens = batch.words[np.repeat(counted, np.diff(batch.offsets))]
+            counts = np.bincount(tokens, minlength=size)
+            known.add([processor.words[word] for word in present.tolist()], counts[present])
+
+    def places(self, hashes: np.ndarray) -> np.ndarray:
+        """Return where each pair stands in the corpus.
+
+        Parameters
+        ----------
+        hashes : ndarray of uint64
+            Those of the corpus (:func:`~pipeline.stages.preprocess.counts.hash_pairs`).
+
+        Returns
+        -------
+        ndarray of int64, shape (len,)
+            The index of the first equal hash; -1 without one and where a side is empty.
+        """
+        source, target = (np.stack([batch.offsets[:-1], batch.offsets[1:]], axis=1) for batch in self.batches)
+        parts = Parts(np.arange(len(self)), (source, target))
+        own = hash_pairs(
+            [processor.words for processor in self.processors], [batch.words for batch in self.batches], parts
+        )
+        filled = np.minimum(*parts.sizes()) > 0
+        order = np.argsort(hashes, kind="stable")
+        found = np.searchsorted(hashes, own, sorter=order)
+        there = filled & (found < len(hashes))
+        there[there] = hashes[order[found[there]]] == own[there]
+        places = np.full(len(own), -1, dtype=np.int64)
+        places[there] = order[found[there]]
+        return places
+
+    def write(self, folder: Path, vocabularies: Sequence[Vocabulary], places: np.ndarray) -> None:
+        """Write ``gold/``, the gold text, and ``gold_in_corpus.npy`` beside the corpus itself.
+
+        Parameters
+        ----------
+        folder : Path
+            That of the stage.
+        vocabularies : two of Vocabulary
+        places : ndarray of int64, shape (len,)
+            From :meth:`places`, given the hashes of the parts that statistics use. Written are indices of
+            parts: which one has the same words as the gold pair, -1 for none.
+        """
+        used = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+        same = np.full(len(places), -1, dtype=np.int64)
+        same[places >= 0] = used[places[places >= 0]]
+        save_array(folder / SAME, same)
+        sides = []
+        for side, batch, processor, vocabulary in zip(
+            SIDES, self.batches, self.processors, vocabularies, strict=True
+        ):
+            index = np.fromiter(
+                (vocabulary.index.get(word, -1) for word in processor.words), np.int32, len(processor.words)
+            )
+            sides.append(Sentences(index[batch.words], batch.offsets.astype(np.int64), batch.parents))
+            with open(folder / f"gold.{side}.txt", "w", encoding="utf-8", newline="\n") as out:
+                out.writelines(f"{line}\n" for line in batch.text)
+        Corpus(sides[0], sides[1]).save(folder / "gold")

@@ -1,0 +1,321 @@
+"""Stage ``preprocess``: sentence pairs cleaned, tokenized, checked and numbered.
+
+Every line of the input stays in its place: what cannot be used is reported, with its reason, in
+``rejects.tsv``, and line N of ``source.txt`` and ``target.txt`` always belongs to line N of the input.
+"""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.core.ragged import SIDES
+from align.data.bitext import Row, open_bitext
+from align.data.streams import packing_of
+from align.data.vocabulary import Vocabulary
+from align.text.processor import TextProcessor
+from align.text.sentences import SAMPLE_SIZE
+from pipeline.config.configuration import Config
+from pipeline.stages.preprocess.checks import check_encoding, check_usable, warnings
+from pipeline.stages.preprocess.counts import SHIFTS, correlations, count_duplicates
+from pipeline.stages.preprocess.gold import Gold
+from pipeline.stages.preprocess.shard import process_packed, sample_hash
+from pipeline.stages.preprocess.tokenizer import code_of, own_files
+from pipeline.stages.preprocess.types import Packed, Settings, Shard, Summary
+from pipeline.stages.preprocess.write import WordCounts, write_corpus
+from pipeline.work.stage import StageContext
+
+# Lines a worker is given at a time: enough to share the cost of arrays, a few MB.
+SHARD = 8192
+
+# Where their results wait for the last of them. In the stage's own folder: workers on other machines see it,
+# and the next run finds it where this one is killed.
+SHARDS = "shards"
+
+
+def run(
+    context: StageContext,
+    *,
+    profile: str = "plain",
+    max_length: int = 100,
+    max_ratio: float = 5.0,
+    source_tokenizer: str = "rules",
+    target_tokenizer: str = "rules",
+    strip_markup: bool = True,
+) -> None:
+    """Clean, tokenize and check the corpus and the gold text.
+
+    Parameters
+    ----------
+    context : StageContext
+        Gives the folder to fill, the sources, and the sections [corpus] and [gold].
+    profile : str
+        What statistics are made of: ``plain``, the words as they are; ``expand``, contractions undone
+        (French l'homme, du: le homme, de le) where the language has rules. Links refer to the words as
+        they are with both.
+    max_length : int
+        Words a pair may have on either side, contractions undone. Longer pairs are split to shorter
+        parallel ones, or rejected where that cannot be.
+    max_ratio : float
+        Pairs of 10 words or more whose one side has over this many times the words of the other are aligned,
+        but left out of statistics.
+    source_tokenizer : str
+        Tokenizer of the source: ``rules``; ``jieba``, ``pythainlp`` or ``janome`` for scripts without
+        spaces; ``nltk:NAME``; ``module:function`` of your own, whose code, with that of modules beside it,
+        counts as input. Tokenized corpora need none.
+    target_tokenizer : str
+        Tokenizer of the target, likewise.
+    strip_markup : bool
+        Leave out lines that are markup (<SPEAKER ID=1>) and language tags before a speech ((DE)). Never
+        done to tokenized text.
+
+    Raises
+    ------
+    InputError
+        If an option or the input is wrong, too many lines are not text in the encoding, or no pair is
+        usable.
+    """
+    if max_length < 1 or max_ratio < 1:
+        raise InputError(
+            f"preprocess: max_length {max_length}, max_ratio {max_ratio:g}; both must be at least 1"
+        )
+    tokenized = context.option("corpus.tokenized")
+    recorded = [
+        TextProcessor(context.option(f"corpus.{side}"), profile=profile, tokenizer=tokenizer).settings()
+        for side, tokenizer in zip(SIDES, (source_tokenizer, target_tokenizer), strict=True)
+    ]
+    chosen = [settings | {"tokenizer": "spaces"} if tokenized else settings for settings in recorded]
+    shards = context.folder / SHARDS
+    shards.mkdir(exist_ok=True)
+    settings = Settings(
+        (json.dumps(chosen[0]), json.dumps(chosen[1])),
+        max_length,
+        max_ratio,
+        strip_markup and not tokenized,
+        str(shards),
+        code_of(settings["tokenizer"] for settings in chosen),
+    )
+    with open(context.inputs["download"] / "sources.json", encoding="utf-8") as file:
+        sources = json.load(file)
+    gold = None
+    if sources["gold"] is not None:
+        gold = Gold.read([context.inputs["download"] / path for path in sources["gold"]["files"]], recorded)
+    corpus = _read_corpus(context, sources["corpus"], settings)
+    _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
+    places = None if gold is None else _add_gold(context, corpus, gold)
+    vocabularies = [words.rank() for words in corpus.words]
+    write_corpus(
+        context.folder,
+        shards,
+        corpus.summaries,
+        corpus.numbers,
+        [ids for _, ids in vocabularies],
+    )
+    if gold is not None and places is not None:
+        gold.write(context.folder, [vocabulary for vocabulary, _ in vocabularies], places)
+    for side, (vocabulary, _) in zip(SIDES, vocabularies, strict=True):
+        vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
+    _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
+    _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
+    # On a network disk a file that a worker still has open keeps its folder: no reason to fail at the end.
+    shutil.rmtree(shards, ignore_errors=True)
+
+
+@dataclass
+class _Corpus:
+    """What is known of the corpus when all its shards are done."""
+
+    where: str
+    summaries: list[Summary] = field(default_factory=list)
+    words: tuple[WordCounts, WordCounts] = field(default_factory=lambda: (WordCounts(), WordCounts()))
+    numbers: tuple[list[np.ndarray], list[np.ndarray]] = field(default_factory=lambda: ([], []))
+    reasons: Counter[str] = field(default_factory=Counter)
+    changes: Counter[str] = field(default_factory=Counter)
+    returns: int = 0
+    notes: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def lines(self) -> int:
+        return sum(summary.lines for summary in self.summaries)
+
+    @property
+    def used_lines(self) -> int:
+        return sum(summary.used_lines for summary in self.summaries)
+
+
+def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settings) -> _Corpus:
+    """Send the corpus through the workers, shard by shard, and write the reject report."""
+    paths = [context.inputs["download"] / path for path in source["paths"]]
+    rows = open_bitext(
+        source["kind"],
+        paths,
+        encoding=context.option("corpus.encoding"),
+        languages=(context.option("corpus.source"), context.option("corpus.target")),
+        limit=context.option("corpus.limit"),
+    )
+    corpus = _Corpus(str(paths[0]))
+    shards = _shards(rows, settings, corpus, context.option("corpus.encoding"))
+    with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
+        rejects.write("line\treason\teffect\tdetail\n")
+        expected = _expected_shards(paths[0], context.option("corpus.limit"))
+        for summary in context.map(process_packed, shards, unit="shards", total=expected):
+            rejects.writelines("\t".join(map(str, reject)) + "\n" for reject in summary.rejects)
+            corpus.reasons.update(reject.reason for reject in summary.rejects)
+            corpus.changes.update(summary.changes)
+            for words, numbers, side in zip(corpus.words, corpus.numbers, summary.sides, strict=True):
+                numbers.append(words.add(side.words, side.counts))
+            corpus.summaries.append(summary.light())
+    again = sum(summary.again for summary in corpus.summaries)
+    if again:
+        context.say(
+            f"{again} shards of an earlier run could not be read whole or are of other text; made anew"
+        )
+    check_usable(corpus.where, corpus.lines, corpus.used_lines, corpus.reasons)
+    return corpus
+
+
+def _expected_shards(path: Path, limit: int | None) -> int | None:
+    """Guess the number of shards from the start of the file, for the time left; None where it is packed."""
+    with open(path, "rb") as raw:
+        start = raw.read(1 << 20)
+    lines = start.count(b"\n")
+    if not lines or packing_of(start) is not None:
+        return None if limit is None else -(-limit // SHARD)
+    guess = lines * path.stat().st_size // len(start)
+    return -(-min(guess, limit or guess) // SHARD)
+
+
+def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: str) -> Iterator[Packed]:
+    """Group rows to shards; the first of them train the sentence splitters."""
+    where = corpus.where
+    bad, first_bad, number, shard = 0, "", 0, _new_shard(0, 0, settings)
+    for row in rows:
+        if row.problem:
+            shard.problems.append((len(shard.texts[0]), row.problem, row.detail))
+            if row.problem == "encoding":
+                bad, first_bad = bad + 1, first_bad or f"line {row.number + 1}, {row.detail}"
+        corpus.returns += row.source.count("\r") + row.target.count("\r")
+        shard.texts[0].append(row.source)
+        shard.texts[1].append(row.target)
+        if len(shard.texts[0]) == SHARD:
+            check_encoding(where, bad, row.number + 1, first_bad, encoding)
+            if number == 0:
+                settings = _with_samples(shard)
+                shard = replace(shard, settings=settings)
+            yield shard.packed()
+            number += 1
+            shard = _new_shard(number, row.number + 1, settings)
+    lines = shard.first + len(shard.texts[0])
+    check_encoding(where, bad, lines, first_bad, encoding)
+    if shard.texts[0]:
+        yield (replace(shard, settings=_with_samples(shard)) if number == 0 else shard).packed()
+
+
+def _new_shard(number: int, first: int, settings: Settings) -> Shard:
+    return Shard(number, first, ([], []), [], settings)
+
+
+def _with_samples(shard: Shard) -> Settings:
+    """Write the text that sentence splitters learn from; return the shard's settings with its hash."""
+    for side, texts in zip(SIDES, shard.texts, strict=True):
+        path = Path(shard.settings.folder) / f"sample.{side}.txt"
+        size = 0
+        with open(path, "w", encoding="utf-8", newline="\n") as out:
+            for text in texts:
+                out.write(f"{text}\n")
+                size += len(text)
+                if size > SAMPLE_SIZE:
+                    break
+    return replace(shard.settings, sample=sample_hash(shard.settings.folder))
+
+
+def local_files(config: Config) -> list[Path]:
+    """Return the files of tokenizers of the user's own."""
+    return sorted(
+        {path for side in SIDES for path in own_files(config.option(f"preprocess.{side}_tokenizer"))}
+    )
+
+
+def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> np.ndarray:
+    """Count the words of the gold text with those of the corpus, and say what both share.
+
+    Returns the place of each gold pair among the parts that statistics use, -1 where it is not one of them.
+    """
+    places = gold.places(np.concatenate([summary.hashes for summary in corpus.summaries]))
+    gold.count(corpus.words, (places < 0) & context.option("gold.in_corpus"))
+    overlap = int((places >= 0).sum())
+    corpus.notes |= {"gold_pairs": len(gold), "gold_pairs_in_corpus": overlap}
+    if overlap:
+        context.warn(
+            f"{overlap} of {len(gold)} gold pairs are in the corpus too: they are no unseen text "
+            "(their words are counted once)"
+        )
+    return places
+
+
+def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:
+    """Warn of what looks wrong in the corpus as a whole."""
+    duplicates = count_duplicates([summary.hashes for summary in corpus.summaries])
+    identical = corpus.reasons["identical"]
+    sums = np.sum([summary.lengths for summary in corpus.summaries], axis=0)
+    corpus.notes |= {
+        "duplicates": duplicates,
+        "length_correlation": round(float(correlations(sums)[SHIFTS.index(0)]), 4),
+    }
+    for text in warnings(
+        corpus.summaries,
+        identical=identical,
+        duplicates=duplicates,
+        segmented=segmented,
+        returns=corpus.returns,
+    ):
+        context.warn(text)
+
+
+def _report(context: StageContext, corpus: _Corpus, vocabularies: list[Vocabulary], tokenized: bool) -> None:
+    """Write ``summary.json``, and say the same in a line."""
+    sides = [[summary.sides[place] for summary in corpus.summaries] for place in (0, 1)]
+    summary = {
+        "lines": corpus.lines,
+        "pairs": corpus.used_lines,
+        "parts": sum(summary.parts for summary in corpus.summaries),
+        "split_pairs": sum(summary.split_lines for summary in corpus.summaries),
+        "parts_in_statistics": sum(len(summary.hashes) for summary in corpus.summaries),
+        "tokenized": tokenized,
+        "rejects": dict(sorted(corpus.reasons.items())),
+        "changes": dict(sorted(corpus.changes.items())),
+        "surface_tokens": {
+            side: sum(each.surface for each in found) for side, found in zip(SIDES, sides, strict=True)
+        },
+        "analysis_tokens": {
+            side: sum(each.tokens for each in found) for side, found in zip(SIDES, sides, strict=True)
+        },
+        "vocabulary": {side: len(vocabulary) for side, vocabulary in zip(SIDES, vocabularies, strict=True)},
+        **corpus.notes,
+    }
+    _write_json(context.folder / "summary.json", summary)
+    for key, value in summary.items():
+        context.note(key, value)
+    rejected, changed = (
+        ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "nothing"
+        for counts in (corpus.reasons, corpus.changes)
+    )
+    context.say(
+        f"{corpus.used_lines} pairs of {corpus.lines} lines, {summary['split_pairs']} of them split; "
+        f"reported: {rejected}; cleaned: {changed}; "
+        f"vocabulary {len(vocabularies[0])} and {len(vocabularies[1])} words"
+    )
+
+
+def _write_json(path: Path, value: Any) -> None:
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        json.dump(value, out, ensure_ascii=False, indent=2)
+        out.write("\n")

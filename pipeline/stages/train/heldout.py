@@ -1,0 +1,92 @@
+"""What the stage train learns from pairs left out: the strength of regularisation, and the calibration."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.features import Resources
+from align.learning.calibrating import calibrate
+from align.learning.calibration import Calibration, rare_words
+from align.learning.heldout import Learner, folds, texts_of
+from align.learning.selection import HeldOut, Setting, grid_around, select
+from pipeline.stages.featurize import labelled_pairs
+from pipeline.work.stage import StageContext
+
+
+def choose(
+    context: StageContext, learner: Learner, usable: np.ndarray, count: int
+) -> tuple[Learner, dict[str, Any]]:
+    """Choose lam and cost_fn by cross-validation with so many folds; say so in one line.
+
+    Parameters
+    ----------
+    context : StageContext
+        Of the stage train.
+    learner : Learner
+        All labelled pairs, and how they are learnt from with the given lam and cost_fn.
+    usable : ndarray of int64
+        The pairs with sure links.
+    count : int
+        Folds, >= 2.
+
+    Returns
+    -------
+    Learner, dict
+        The learner with the chosen values, and what training.json tells: the given ones, and of every setting
+        the figures on pairs left out.
+
+    Raises
+    ------
+    InputError
+        If there are fewer different pairs than folds.
+    """
+    texts = texts_of(labelled_pairs(context.inputs["preprocess"], context.inputs["label"]))
+    own = [texts[pair] for pair in usable]
+    different = len(set(own))
+    if different < count:
+        raise InputError(
+            f"train.folds: {count} folds but {different} different labelled pairs; give {different} or less, "
+            "or 0 for none"
+        )
+    grid = grid_around(learner.lam, learner.cost_fn)
+    bar = context.progress(range(len(grid)), total=len(grid), unit="settings")
+
+    def tell(_: HeldOut) -> None:
+        next(bar, None)
+
+    chosen, table = select(
+        learner, grid, [usable[fold] for fold in folds(own, count, context.seed)], on_setting=tell
+    )
+    error = {row.setting: row.aer for row in table}
+    given = Setting(learner.lam, learner.cost_fn)
+    context.say(
+        f"{count} folds, {len(grid)} settings: lam {chosen.lam:g} and cost_fn {chosen.cost_fn:g} chosen, "
+        f"held-out AER {error[chosen]:.4f} (given {given.lam:g} and {given.cost_fn:g}: {error[given]:.4f})"
+    )
+    facts = {
+        "given": given._asdict(),
+        "held_out": [row.as_dict() for row in table],
+    }
+    return replace(learner, lam=chosen.lam, cost_fn=chosen.cost_fn), facts
+
+
+def calibration_of(
+    context: StageContext,
+    learner: Learner,
+    usable: np.ndarray,
+    weights: np.ndarray,
+    resources: Resources,
+) -> Calibration:
+    """Return the calibration of weights that were learnt from the pairs ``usable``."""
+    corpus = labelled_pairs(context.inputs["preprocess"], context.inputs["label"])
+    return calibrate(
+        learner,
+        weights,
+        pairs=usable,
+        texts=texts_of(corpus),
+        rare=rare_words(corpus, (resources.source_vocabulary, resources.target_vocabulary)),
+    )

@@ -1,0 +1,134 @@
+"""What the stage train leaves: the model folder; and the way there without training, with given weights."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.features import Resources
+from align.model.folder import Model
+from align.model.shipped import MODEL, WEIGHTS, find_weights
+from align.model.weights import TABLE, Weights
+from align.solvers import Row
+from pipeline.config.configuration import Config
+from pipeline.stages.featurize import load_resources
+from pipeline.work.stage import StageContext
+
+# For ``train.weights``: there are no known weights.
+NO_WEIGHTS = "none"
+
+# Options that say how to learn.
+_OF_TRAINING = frozenset(
+    f"train.{name}"
+    for name in (
+        "solver", "cost_fn", "cost_fp", "lam", "passes", "tolerance", "time_limit", "fertility", "folds"
+    )
+)  # fmt: skip
+
+
+def weights_folder(config: Config) -> Path:
+    """Return the folder of ``train.weights``: beside the configuration file, else wherever it is found.
+
+    Raises
+    ------
+    InputError
+        If there are no such weights.
+    """
+    named = config.option("train.weights")
+    beside = config.path.parent / named
+    there = any((beside / name).is_file() for name in (WEIGHTS, MODEL))
+    try:
+        return beside if there else find_weights(named)
+    except InputError as error:
+        raise InputError(f"train.weights: {error}") from None
+
+
+def weights_files(config: Config) -> list[Path]:
+    """Return the files of ``train.weights``."""
+    if config.option("train.weights") == NO_WEIGHTS:
+        return []
+    folder = weights_folder(config)
+    return [path for path in (folder / name for name in (WEIGHTS, MODEL, TABLE)) if path.is_file()]
+
+
+def origin_of(context: StageContext, names: tuple[str, ...]) -> np.ndarray | None:
+    """Return what ``train.weights`` says of features, 0 for those it does not know; None without any."""
+    if context.config.option("train.weights") == NO_WEIGHTS:
+        return None
+    return Weights.load(weights_folder(context.config)).named(names)
+
+
+def take_weights(context: StageContext) -> None:
+    """Write the model of given weights and this corpus's statistics."""
+    folder = weights_folder(context.config)
+    given = Weights.load(folder)
+    resources = resources_of(context)
+    given.check(resources, where=folder)
+    if "posterior" in given.groups and resources.links is None:
+        context.warn("the weights count on sampled posteriors, and there are none; set lexicon.chains to -1")
+    idle = sorted(context.config.given.intersection(_OF_TRAINING))
+    if idle:
+        context.warn(
+            f"{', '.join(idle)}: without effect, for nothing is learnt; "
+            "set train.labels to silver, or gold.train"
+        )
+    facts: dict[str, Any] = {
+        "solver": None, "status": "weights given", "weights": folder.name, "pairs": 0, "primal": None,
+        "dual": None, "gap": None, "averaged": None, "passes": 0, "oracle_calls": 0,
+    }  # fmt: skip
+    model = Model(
+        weights=given.weights,
+        names=given.names,
+        groups=given.groups,
+        resources=resources,
+        text=text_of(context),
+        calibration=given.calibration,
+        options=given.options,
+        provenance={"corpus": context.option("corpus.name"), **facts, "weights_from": given.provenance},
+        fertility=given.fertility,
+        extra_groups=given.extra_groups,
+    )
+    write_model(context, model)
+    write_training(context, {**facts, "seconds": 0.0}, ())
+    context.say(f"no training: the weights of {folder}, {len(given.names)} features")
+
+
+def resources_of(context: StageContext) -> Resources:
+    """Return the statistics of this corpus."""
+    return load_resources(*(context.inputs[name] for name in ("preprocess", "embed", "lexicon")))
+
+
+def text_of(context: StageContext) -> dict[str, Any]:
+    """Return the settings of the text processors of both sides."""
+    text: dict[str, Any] = json.loads(
+        (context.inputs["preprocess"] / "text.json").read_text(encoding="utf-8")
+    )
+    return text
+
+
+def write_model(context: StageContext, model: Model) -> None:
+    """Write the model folder; what other stages wrote already is linked."""
+    preprocess, embed, lexicon = (context.inputs[name] for name in ("preprocess", "embed", "lexicon"))
+    model.save(context.folder, vocabularies_from=preprocess, lexicon_from=lexicon, vectors_from=embed)
+
+
+def write_training(context: StageContext, training: dict[str, Any], history: tuple[Row, ...]) -> None:
+    """Write ``training.json`` and ``history.csv``, and note the former."""
+    (context.folder / "training.json").write_text(
+        json.dumps(training, indent=1) + "\n", encoding="utf-8", newline="\n"
+    )
+    _write_history(history, context.folder / "history.csv")
+    context.note("training", training)
+
+
+def _write_history(history: tuple[Row, ...], path: Path) -> None:
+    """Write one line a pass; what was not measured is empty."""
+    with open(path, "w", encoding="utf-8", newline="\n") as out:
+        out.write(",".join(Row._fields) + "\n")
+        for row in history:
+            out.write(",".join("" if math.isnan(value) else repr(value) for value in row) + "\n")

@@ -1,0 +1,1 @@
+"""How work is done: engines, journals, files kept whole, memory, manifests."""

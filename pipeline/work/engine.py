@@ -1,0 +1,369 @@
+"""Where work runs: in this process, in worker processes, or on a Dask cluster.
+
+The only module that knows of processes and of Dask. Whatever the engine, results come back in the order
+of the items and are the same: a function given one item must depend on that item alone.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+import multiprocessing
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, suppress
+from multiprocessing.connection import wait
+from typing import Any, Protocol, TypeVar
+
+from align.core.errors import InputError, WorkError
+from pipeline.work.worker import Failed, code_of, run_checked
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+ENGINES = ("local", "dask")
+
+
+# Seconds that a run waits for a Dask cluster without any worker.
+PATIENCE = 60.0
+_SECONDS_BETWEEN_COUNTS = 2.0
+
+
+class Engine(Protocol):
+    """Runs a function over items.
+
+    Attributes
+    ----------
+    remote : bool
+        Whether workers may be on other machines: what they are to share has to lie in files.
+    """
+
+    remote: bool
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order; a bounded number is in flight at any time.
+
+        ``threads`` above 0: so many threads of this process serve better than worker processes, where the
+        work stays on this machine; the function releases the interpreter lock most of the time.
+        """
+        ...
+
+    def workers(self) -> int:
+        """Return how many items can be worked at side by side just now."""
+        ...
+
+    def release(self) -> None:
+        """Give back what is kept between calls: idle worker processes."""
+        ...
+
+
+class Serial:
+    """One item after the other in this process."""
+
+    remote = False
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order."""
+        return map(function, items)
+
+    def workers(self) -> int:
+        """Return 1."""
+        return 1
+
+    def release(self) -> None:
+        """Do nothing: nothing is kept."""
+
+
+class Processes:
+    """Worker processes on this machine, or threads; processes start at the first item and serve on."""
+
+    remote = False
+
+    def __init__(self, jobs: int) -> None:
+        self._jobs = jobs
+        self._pool: ProcessPoolExecutor | None = None
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order.
+
+        Raises
+        ------
+        WorkError
+            If a worker process dies (killed, or out of memory).
+        """
+        iterator = iter(items)
+        first = list(_take(iterator, 2))
+        if (
+            len(first) < 2 or (threads or self._jobs) == 1
+        ):  # nothing to share out: a worker would only cost its start
+            yield from map(function, _chain(first, iterator))
+            return
+        if threads:
+            with ThreadPoolExecutor(threads) as pool:
+                yield from _in_order(
+                    lambda item: pool.submit(function, item), _chain(first, iterator), lambda: 2 * threads
+                )
+            return
+        if self._pool is None:
+            self._pool = ProcessPoolExecutor(
+                self._jobs, multiprocessing.get_context("spawn"), initializer=_start_worker
+            )
+        try:
+            submit = self._pool.submit
+            yield from _in_order(
+                lambda item: submit(function, item), _chain(first, iterator), lambda: 2 * self._jobs
+            )
+        except BrokenProcessPool:
+            self.release()
+            raise WorkError(
+                "a worker process died (killed, or out of memory); run again with fewer --jobs or more memory"
+            ) from None
+
+    def workers(self) -> int:
+        """Return how many processes there may be."""
+        return self._jobs
+
+    def release(self) -> None:
+        """Stop the workers."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=True, cancel_futures=True)
+            self._pool = None
+
+
+class Dask:
+    """Workers of a Dask cluster; a worker that dies costs only the items it had.
+
+    An item is tried again, three times, where its worker was lost or the system refused something (a file,
+    memory): another machine may do better. What the function itself refuses is told at once.
+    """
+
+    remote = True
+
+    def __init__(self, client: Any, jobs: int) -> None:
+        self._client = client
+        self._jobs = jobs
+        self._threads, self._counted = 0, -math.inf
+
+    def map(
+        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
+    ) -> Iterator[Result]:
+        """Yield ``function(item)`` for every item, in order.
+
+        Raises
+        ------
+        WorkError
+            If the scheduler is lost, there is no worker for :data:`PATIENCE` seconds, one has other code, or
+            workers die of an item.
+        """
+        code = code_of(function.__module__)
+
+        def submit(item: Item) -> Any:
+            return self._client.submit(run_checked, function, code, item, pure=False, retries=3)
+
+        with _plain_errors():
+            yield from _in_order(submit, items, self._in_flight, self._await)
+
+    def workers(self) -> int:
+        """Return how many threads the workers of the cluster have together."""
+        return sum(self._client.nthreads().values())
+
+    def release(self) -> None:
+        """Do nothing: the cluster is not this run's."""
+
+    def _in_flight(self) -> int:
+        """Return how many items may be under way: workers that come while a stage is at work get some too."""
+        now = time.monotonic()
+        if now >= self._counted + _SECONDS_BETWEEN_COUNTS:
+            self._counted = now
+            self._threads = self.workers()
+        return 2 * max(self._jobs, self._threads)
+
+    def _await(self, future: Any) -> Any:
+        """Return a result, unless there is no worker left to make it."""
+        from distributed import wait as wait_for
+
+        alone_since = None
+        while not future.done():
+            with suppress(TimeoutError):
+                wait_for([future], timeout=1)
+                break
+            if self._client.status != "running":
+                raise WorkError(_NO_SCHEDULER)
+            if self._client.nthreads():
+                alone_since = None
+                continue
+            alone_since = time.monotonic() if alone_since is None else alone_since
+            if time.monotonic() - alone_since > PATIENCE:
+                raise WorkError(
+                    f"no worker of the Dask cluster for {PATIENCE:g} seconds; start workers and run the "
+                    "command again (without --force and --from it goes on where it stopped)"
+                )
+        found = future.result()
+        if isinstance(found, Failed):
+            raise found.error
+        return found
+
+
+_NO_SCHEDULER = (
+    "the Dask scheduler does not answer any more; start it and run the command again "
+    "(without --force and --from it goes on where it stopped)"
+)
+
+
+@contextmanager
+def _plain_errors() -> Iterator[None]:
+    """Turn what Dask raises into one clear line."""
+    from concurrent.futures import CancelledError
+
+    from distributed import KilledWorker
+    from distributed.comm.core import CommClosedError
+
+    try:
+        yield
+    except KilledWorker:
+        raise WorkError(
+            "several workers of the Dask cluster died one after the other of the same block (killed, or out "
+            "of memory); give workers more memory, or fewer threads"
+        ) from None
+    except (CancelledError, CommClosedError, ConnectionError):
+        raise WorkError(_NO_SCHEDULER) from None
+    except (ImportError, RuntimeError) as error:
+        if isinstance(error, RuntimeError) and "deserialization" not in str(error):
+            raise
+        raise WorkError(
+            "the Dask scheduler or a worker cannot import liaison, or has another version of Python or Dask; "
+            "install the same versions everywhere, and restart the cluster"
+        ) from None
+
+
+@contextmanager
+def open_engine(
+    name: str, *, jobs: int, processes: int | None = None, scheduler: str | None = None
+) -> Iterator[Engine]:
+    """Open an engine and close it at the end.
+
+    Parameters
+    ----------
+    name : str
+        ``local`` or ``dask``.
+    jobs : int
+        Worker processes or threads, >= 1; with 1 everything runs in this process, one item after the other.
+    processes : int, optional
+        Where fewer worker processes than `jobs` have room: so many, >= 1; with 1 there are only threads.
+    scheduler : str, optional
+        Address of a running Dask scheduler (``tcp://host:8786``); without it a local cluster is started.
+
+    Raises
+    ------
+    InputError
+        If the name is unknown, Dask is not installed or the scheduler does not answer.
+    """
+    if name == "local":
+        if scheduler is not None:
+            raise InputError("--scheduler: needs --engine dask; add it or leave the address out")
+        if jobs == 1:
+            yield Serial()
+            return
+        local = Processes(jobs if processes is None else processes)
+        try:
+            yield local
+        finally:
+            local.release()
+    elif name == "dask":
+        with _dask_client(jobs, scheduler) as client:
+            yield Dask(client, jobs)
+    else:
+        raise InputError(f"--engine {name}: no such engine; valid: {', '.join(ENGINES)}")
+
+
+@contextmanager
+def _dask_client(jobs: int, scheduler: str | None) -> Iterator[Any]:
+    try:
+        from distributed import Client, LocalCluster
+    except ImportError:
+        raise InputError("--engine dask: Dask is not installed; pip install 'dask[distributed]'") from None
+    if scheduler is None:
+        # Its workers' slow ends on a busy machine are no news; a worker that fails is an error of the map.
+        cluster = LocalCluster(
+            n_workers=jobs,
+            threads_per_worker=1,
+            dashboard_address=None,
+            silence_logs=logging.ERROR,
+            # Its web server cannot be left out: any free port of this machine alone, not 8787 of all.
+            scheduler_kwargs={"dashboard": False, "dashboard_address": "127.0.0.1:0"},
+        )
+        with cluster, Client(cluster) as client:
+            yield client
+        return
+    try:
+        client = Client(scheduler, timeout=30)
+    except (OSError, ValueError) as error:
+        raise InputError(
+            f"--scheduler {scheduler}: no answer ({error}); start it or mend the address"
+        ) from None
+    # What becomes of the scheduler is told in one line. Each of Dask's loggers has a level of its own.
+    for name in list(logging.root.manager.loggerDict):
+        if name.partition(".")[0] == "distributed":
+            logging.getLogger(name).setLevel(logging.CRITICAL)
+    with client:
+        yield client
+
+
+def _in_order(
+    submit: Callable[[Any], Any],
+    items: Iterable[Any],
+    in_flight: Callable[[], int],
+    result: Callable[[Any], Any] = lambda future: future.result(),
+) -> Iterator[Any]:
+    """Yield results in the order of the items, at most ``in_flight()`` submitted and not yet yielded."""
+    waiting: deque[Any] = deque()
+    try:
+        for item in items:
+            waiting.append(submit(item))
+            while len(waiting) >= in_flight():
+                yield result(waiting.popleft())
+        while waiting:
+            yield result(waiting.popleft())
+    finally:
+        for future in waiting:
+            future.cancel()
+
+
+def _take(iterator: Iterator[Item], count: int) -> Iterator[Item]:
+    for _ in range(count):
+        try:
+            yield next(iterator)
+        except StopIteration:
+            return
+
+
+def _chain(first: Iterable[Item], rest: Iterable[Item]) -> Iterator[Item]:
+    yield from first
+    yield from rest
+
+
+def _start_worker() -> None:
+    """Keep a worker to one thread, and end it when the process that started it dies, however it dies."""
+    for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS"):
+        os.environ[name] = "1"
+    parent = multiprocessing.parent_process()
+    if parent is None:
+        return
+    sentinel = parent.sentinel
+
+    def watch() -> None:
+        wait([sentinel])
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()

@@ -1,0 +1,164 @@
+"""Fingerprints and manifests: what a stage's result was made from, and why it is stale when it is.
+
+fingerprint = hash(stage name, code version, its options, contents of the user's files, seed where it
+counts, fingerprints of what it needs).
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from align.core.errors import InputError, WorkError
+from pipeline.work.disk import GHOST
+
+MANIFEST = "manifest.json"
+
+
+def fingerprint(ingredients: Mapping[str, Any]) -> str:
+    """Return the first 16 hexadecimal digits of the SHA-256 of the ingredients as canonical JSON."""
+    text = json.dumps(ingredients, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
+
+
+def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Say in words why a result made from ``old`` ingredients does not serve for ``new`` ones."""
+    reasons = []
+    for kind in ("options", "files", "needs", "code"):
+        before, after = old.get(kind, {}), new.get(kind, {})
+        changed = sorted(key for key in {*before, *after} if before.get(key) != after.get(key))
+        if not changed:
+            continue
+        if kind == "options":
+            reasons += [f"{key} was {before.get(key)!r}, is {after.get(key)!r}" for key in changed]
+        elif kind == "needs":
+            reasons.append(f"{', '.join(changed)} changed")
+        else:
+            shown = ", ".join(changed[:3]) + (f" and {len(changed) - 3} more" if len(changed) > 3 else "")
+            reasons.append(f"{'code' if kind == 'code' else 'contents'} changed: {shown}")
+    if old.get("seed") != new.get("seed"):
+        reasons.append(f"seed was {old.get('seed')}, is {new.get('seed')}")
+    return "; ".join(reasons) or "made by another version"
+
+
+def read(folder: Path) -> dict[str, Any] | None:
+    """Return a folder's manifest, None where it has none that can be read."""
+    try:
+        manifest = json.loads((folder / MANIFEST).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return None
+    return manifest if isinstance(manifest, dict) else None
+
+
+def made_of(folders: Iterable[Path]) -> str:
+    """Return a hash of the manifests of some folders, where they have one: they say when each was made."""
+    paths = [folder / MANIFEST for folder in folders]
+    whole = b"".join(path.read_bytes() for path in paths if path.exists())
+    return hashlib.sha256(whole).hexdigest()[:16]
+
+
+def sizes(folder: Path) -> dict[str, int]:
+    """Return the bytes of every file of a folder, at any depth, by its path in it."""
+    return {
+        path.relative_to(folder).as_posix(): path.stat().st_size
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.name != MANIFEST and not path.name.startswith(GHOST)
+    }
+
+
+def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
+    """Say which file of a folder is not as its manifest says: missing, or cut off; empty if all are.
+
+    The sizes are compared, not the contents: a disk that was full, or a copy that was broken off, leaves a
+    shorter file, and reading all that was ever made at every start would take minutes.
+    """
+    for name, size in manifest.get("files", {}).items():
+        path = folder / name
+        if not path.is_file():
+            return f"{name} is missing"
+        if path.stat().st_size != size:
+            return f"{name} has {path.stat().st_size} bytes, not {size}"
+    return ""
+
+
+def write(folder: Path, manifest: Mapping[str, Any]) -> None:
+    """Write a folder's manifest and flush it to the disk."""
+    with open(folder / MANIFEST, "w", encoding="utf-8", newline="\n") as out:
+        json.dump(manifest, out, indent=1, ensure_ascii=False, default=str)
+        out.write("\n")
+        out.flush()
+        os.fsync(out.fileno())
+
+
+class Hashes:
+    """SHA-256 of the user's files, remembered by size and time of change so that big ones are read once.
+
+    Parameters
+    ----------
+    store : Path, optional
+        A JSON file to remember them in; None remembers nothing beyond this process.
+    """
+
+    def __init__(self, store: Path | None) -> None:
+        self._store = store
+        self._known: dict[str, list[Any]] = {}
+        if store is not None and store.is_file():
+            try:
+                known = json.loads(store.read_text(encoding="utf-8"))
+            except ValueError:
+                known = {}
+            self._known = known if isinstance(known, dict) else {}
+
+    def of(self, path: Path) -> str:
+        """Return the hash of a file, or of all files of a folder with their names.
+
+        Raises
+        ------
+        InputError
+            If there is no such file or it cannot be read.
+        WorkError
+            If the hash cannot be remembered.
+        """
+        try:
+            if path.is_dir():
+                parts = [
+                    f"{file.relative_to(path)} {self.of(file)}"
+                    for file in sorted(path.rglob("*"))
+                    if file.is_file()
+                ]
+                return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+            state = path.stat()
+            stamp = [state.st_size, state.st_mtime_ns]
+            known = self._known.get(str(path))
+            if known is not None and known[:2] == stamp:
+                return str(known[2])
+            with open(path, "rb") as file:
+                known = [*stamp, hashlib.file_digest(file, "sha256").hexdigest()]
+        except FileNotFoundError:
+            raise InputError(f"{path}: no such file; mend the path in the configuration") from None
+        except OSError as error:
+            raise InputError(
+                f"{path}: cannot be read ({error.strerror}); mend its rights or the path"
+            ) from None
+        self._known[str(path)] = known
+        self._save()
+        return str(known[2])
+
+    def _save(self) -> None:
+        if self._store is None:
+            return
+        folder = self._store.parent
+        aside = folder / f"{self._store.name}.{os.getpid()}"
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            aside.write_text(json.dumps(self._known, indent=1), encoding="utf-8", newline="\n")
+            os.replace(aside, self._store)
+        except OSError as error:
+            raise WorkError(
+                f"{folder}: the work folder cannot be written ({error.strerror}); free space, mend its "
+                "rights, or give another --workdir"
+            ) from None

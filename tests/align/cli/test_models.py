@@ -1,0 +1,300 @@
+"""The commands that use a model: links, explain, lexicon, models."""
+
+import gzip
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from align.cli import links as links_command
+from align.cli.main import main
+from align.model import shipped
+from align.model.aligner import Aligner
+from tests.align import toy
+
+ROW = "The red house.\tLe maison rouge.\n"
+LINKS = "0-0 1-2 2-1 3-3"
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path):
+    toy.toy_model().save(tmp_path / "toy")
+    return tmp_path / "toy"
+
+
+class TestLinks:
+    def test_rows_of_the_standard_input(self, run):
+        assert run("links --model toy", stdin=ROW + "I see\tJe vois\n") == (0, f"{LINKS}\n0-0 1-1\n", "")
+        assert run("links --model toy -i - -o -", stdin=ROW) == (0, f"{LINKS}\n", "")
+        assert run("links --model toy", stdin="") == (0, "", "")
+
+    def test_every_way_to_give_the_pairs(self, run):
+        source, target = "The red house.\nI see\n", "Le maison rouge.\nJe vois\n"
+        joint = "The red house. ||| Le maison rouge.\nI see ||| Je vois\n"
+        unit = "<tu><tuv xml:lang='en'><seg>{}</seg></tuv><tuv xml:lang='fr'><seg>{}</seg></tuv></tu>"
+        body = "".join(map(unit.format, source.split("\n")[:2], target.split("\n")[:2]))
+        tmx = f"<tmx version='1.4'><header/><body>{body}</body></tmx>"
+        rows = "".join(
+            f"{a}\t{b}\n" for a, b in zip(source.split("\n"), target.split("\n"), strict=True) if a
+        )
+        files = {"s": source, "t": target, "joint": joint, "tmx": tmx, "rows": rows}
+        expected = (0, f"{LINKS}\n0-0 1-1\n", "")
+        assert run("links --model toy --source s --target t", **files) == expected
+        assert run("links --model toy -i joint --format joint") == expected
+        assert run("links --model toy -i tmx --format tmx") == expected
+        assert run("links --model toy -i rows --format tsv") == expected
+        assert run("links --model toy --source - --target t", stdin=source) == expected
+
+    def test_packed_input(self, run):
+        assert (
+            run("links --model toy -i rows.gz", **{"rows.gz": gzip.compress(ROW.encode())})[1] == f"{LINKS}\n"
+        )
+
+    def test_line_n_for_line_n_over_blocks(self, run, monkeypatch):
+        rows = [f"see {i} dog\tvois {i} chien\n" if i % 3 else "bad row\n" for i in range(100)]
+        whole = run("links --model toy", stdin="".join(rows))
+        monkeypatch.setattr(links_command, "_PAIRS_AT_A_TIME", 7)
+        status, out, err = run("links --model toy", stdin="".join(rows))
+        assert (status, out, err) == whole
+        assert out.split("\n")[:-1] == ["0-0 1-1 2-2" if i % 3 else "" for i in range(100)]
+        assert err.count("\n") == 34
+        assert "<stdin>:4: 1 field(s) instead of 2 with a TAB between; the line is left empty\n" in err
+
+    def test_bad_rows_give_empty_lines_and_status_0(self, run):
+        bytes_of_no_text = b"good house\tbon maison\n\xff\xfe see\tvois\n\tchien\n \t \nhouse\tmaison\n"
+        status, out, err = run("links --model toy -i rows", rows=bytes_of_no_text)
+        assert status == 0
+        assert out == "1-1\n\n\n\n0-0\n"
+        reasons = err.split("\n")
+        assert reasons[0].startswith("rows:2: byte 0xff at offset 0")
+        assert reasons[1] == "rows:3: the source side is empty; the line is left empty"
+        assert reasons[2] == "rows:4: both sides are empty; the line is left empty"
+        assert len(reasons) == 4
+
+    def test_a_wrong_format_is_said_at_once(self, run):
+        rows = "house ||| maison\n" * 500
+        status, out, err = run("links --model toy -o out --sentence-scores sums", stdin=rows)
+        assert (status, out) == (2, "")
+        assert "51 of the first 51 rows are bad; this looks like the joint format" in err
+        assert not Path("out").exists()
+        assert not Path("sums").exists()
+
+    def test_files_of_different_lengths(self, run):
+        status, out, err = run("links --model toy --source s --target t -o out", s="a\n" * 3, t="a\n" * 2)
+        assert (status, out) == (2, "")
+        assert "s: 3 lines, but t has 2" in err
+        assert not Path("out").exists()
+
+    def test_line_separators_of_unicode_do_not_end_a_line(self, run):
+        rows = "see\u2028the house\tvois\u0085le maison\r\nhouse\tmaison\r\n"
+        assert run("links --model toy", stdin=rows)[1] == "0-0 1-1 2-2\n0-0\n"
+
+    def test_tokenized_text_is_split_on_single_spaces_only(self, run):
+        rows = "the house.\u00a0x dog\tle maison. chien\n"
+        assert run("links --model toy --tokenized", stdin=rows)[1] == "0-0 2-2\n"
+        assert run("links --model toy", stdin=rows)[1] == "0-0 1-1 2-2 4-3\n"
+
+    def test_scores_are_confidences(self, run):
+        out = run("links --model toy --scores", stdin=ROW)[1]
+        found = re.findall(r"(\d+-\d+):(\d\.\d{4})", out)
+        assert [link for link, _ in found] == LINKS.split(" ")
+        expected = Aligner.load("toy").scores("The red house.", "Le maison rouge.")
+        assert [float(score) for _, score in found] == pytest.approx(expected, abs=1e-4)
+
+    def test_offsets_are_characters_of_the_text_as_it_came(self, run):
+        row = "The\ufeff  red house.\tLe   maison rouge.\n"
+        out = run("links --model toy --offsets", stdin=row)[1]
+        source, target = row[:-1].split("\t")
+        words = [
+            (source[int(a) : int(b)].strip("\ufeff"), target[int(c) : int(d)])
+            for a, b, c, d in re.findall(r"(\d+):(\d+)-(\d+):(\d+)", out)
+        ]
+        assert words == [("The", "Le"), ("red", "rouge"), ("house", "maison"), (".", ".")]
+        assert re.fullmatch(
+            r"(\d+:\d+-\d+:\d+:\d\.\d{4} ?)+\n", run("links --model toy --offsets --scores", stdin=row)[1]
+        )
+
+    def test_sentence_scores(self, run):
+        rows = ROW + "bad\n" + "house not a dog at all\tfigurez-vous\n"
+        assert run("links --model toy --sentence-scores sums", stdin=rows)[0] == 0
+        lines = Path("sums").read_text(encoding="utf-8").split("\n")
+        assert len(lines) == 4
+        assert 0.9 < float(lines[0]) <= 1
+        assert lines[1] == ""
+        assert float(lines[2]) == 0
+
+    def test_bias(self, run):
+        counts = [
+            run(f"links --model toy --bias {bias}", stdin="see the red cat\tmon petit chat\n")[1].count("-")
+            for bias in ("-9", "0", "9")
+        ]
+        assert counts[0] == 0
+        assert counts[2] == 3
+
+    def test_an_old_output_survives_a_failure(self, run):
+        status, _, _ = run("links --model toy --source s --target t -o out", s="a\nb\n", t="a\n", out="old\n")
+        assert status == 2
+        assert Path("out").read_text(encoding="utf-8") == "old\n"
+        assert not list(Path().glob(".out*"))
+
+    def test_too_long_a_pair_is_a_bad_row(self, run):
+        row = " ".join(["a"] * 2000) + "\t" + " ".join(["b"] * 2000) + "\n"
+        status, out, err = run("links --model toy", stdin=ROW + row + ROW)
+        assert (status, out) == (0, f"{LINKS}\n\n{LINKS}\n")
+        assert "<stdin>:2: pair: 2000 and 2000 words without a place to split" in err
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ("--source s", "--source and --target go together"),
+            ("--source s --target t --format joint", "leave out --input and --format"),
+            ("--source - --target -", "the standard input is given for two files"),
+            ("-o x --sentence-scores x", "x: given for the links and for the scores; give two files"),
+            ("-i nowhere", "nowhere: no such file; check the path"),
+        ],
+    )
+    def test_wrong_usage(self, run, words, message):
+        status, out, err = run(f"links --model toy {words}")
+        assert (status, out) == (2, "")
+        assert message in err
+        assert err.count("\n") == 1
+
+    def test_a_model_that_is_not_there(self, run):
+        status, _, err = run("links --model nowhere", stdin=ROW)
+        assert status == 2
+        assert err.startswith("error: nowhere: no such model")
+
+    @pytest.mark.parametrize("bias", ["x", "nan", "inf"])
+    def test_a_bias_that_is_no_number(self, run, bias):
+        with pytest.raises(SystemExit) as end:
+            run(f"links --model toy --bias {bias}")
+        assert end.value.code == 2
+
+
+class TestExplain:
+    def test_json(self, model, capsys):
+        words = ["--source", "The red house.", "--target", "Le maison rouge."]
+        assert main(["explain", "--model", str(model), *words, "--json"]) == 0
+        explained = json.loads(capsys.readouterr().out)
+        assert explained == Aligner.load(model).explain(words[1], words[3])
+        for link in explained["links"]:
+            assert sum(link["contributions"].values()) == pytest.approx(link["score"], abs=1e-6)
+
+    def test_text(self, model, capsys):
+        words = ["--source", "the house here", "--target", "le maison", "--top", "1"]
+        assert main(["explain", "--model", str(model), *words]) == 0
+        lines = capsys.readouterr().out.split("\n")
+        assert re.fullmatch(r"0-0  the ~ le  score \d\.\d{3}  confidence 0\.\d{3}", lines[0])
+        assert re.fullmatch(r" +[+-]\d\.\d{3}  \w+", lines[1])
+        assert re.fullmatch(r" +[+-]\d\.\d{3}  \d+ more", lines[2])
+        assert "source words without a link: 2 here" in lines
+
+    def test_tokenized_and_wrong_values(self, model, capsys):
+        words = ["explain", "--model", str(model), "--source", "the house.", "--target", "maison"]
+        assert main([*words, "--tokenized", "--json"]) == 0
+        assert json.loads(capsys.readouterr().out)["source"] == ["the", "house."]
+        assert main([*words, "--top", "-1"]) == 2
+        assert capsys.readouterr().err == "error: --top -1: less than 0; give a number from 0 on\n"
+
+
+TEXT = {"l": "0-0 1-1\n0-0\n0-0 0-1\n\n", "s": "the house\nthe\nThe\nx\n", "t": "la maison\nla\nle La\ny\n"}
+
+
+class TestLexicon:
+    def test_of_links(self, run):
+        status, out, err = run("lexicon --links l --source s --target t", **TEXT)
+        assert (status, err) == (0, "")
+        assert out.split("\n")[:-1] == [
+            "The\tLa\t1\t0.500000\t1.000000",
+            "The\tle\t1\t0.500000\t1.000000",
+            "the\tla\t2\t1.000000\t1.000000",
+            "house\tmaison\t1\t1.000000\t1.000000",
+        ]
+
+    def test_of_links_in_lower_case_and_above_limits(self, run):
+        out = run("lexicon --links l --source s --target t --lowercase", **TEXT)[1]
+        assert out.startswith("the\tla\t3\t0.750000\t1.000000\nthe\tle\t1\t0.250000\t1.000000\n")
+        limits = "--min-count 2 --min-prob 0.8 -o out"
+        assert run(f"lexicon --links l --source s --target t {limits}", **TEXT) == (0, "", "")
+        assert Path("out").read_text(encoding="utf-8") == "the\tla\t2\t1.000000\t1.000000\n"
+
+    def test_of_a_model(self, run):
+        status, out, _ = run("lexicon --model toy --min-count 90")
+        assert status == 0
+        assert out.split("\n")[:-1] == [
+            f"{source}\t{target}\t{round(0.8 * count)}\t0.800000\t0.800000"
+            for (source, target), count in zip(toy.PAIRS, range(120, 0, -10), strict=True)
+            if round(0.8 * count) >= 90
+        ]
+        assert run("lexicon --model toy --min-prob 0.9")[1] == ""
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ("--links l", "--links needs --source and --target"),
+            ("--model toy --source s", "belong to --links; leave them out with --model"),
+            ("--links - --source - --target t", "the standard input is given for two files"),
+            ("--links l --source s --target s", "link 1-1 (counted from 0) lies outside the pair"),
+            ("--links l --source s --target short", "give the text that was aligned"),
+            ("--links bad --source s --target t", "bad:1: 'x' is not a link"),
+        ],
+    )
+    def test_wrong_usage(self, run, words, message):
+        files = {**TEXT, "bad": "x\n", "short": "le maison\nla\n"}
+        if message.startswith("link 1-1"):
+            files["s"] = "the\n" * 4
+        status, _, err = run(f"lexicon {words}", **files)
+        assert (status, err.count("\n")) == (2, 1)
+        assert message in err
+
+    @pytest.mark.parametrize("words", ["--min-prob 2", "--min-prob x", "--min-count -1", "--links l", ""])
+    def test_values_of_options_are_checked(self, run, words):
+        with pytest.raises(SystemExit) as end:
+            run(f"lexicon {words} --model" if words else "lexicon", **TEXT)
+        assert end.value.code == 2
+
+    def test_a_model_without_statistics(self, run, tmp_path):
+        from dataclasses import replace
+
+        given = toy.toy_model()
+        bare = replace(given.resources, lexicon=None)
+        replace(given, resources=bare).save(tmp_path / "bare")
+        status, _, err = run("lexicon --model bare")
+        assert status == 2
+        assert "this model holds no statistics" in err
+
+
+class TestModels:
+    def test_list(self, run, tmp_path, monkeypatch):
+        monkeypatch.setattr(shipped, "FOLDERS", (tmp_path,))
+        status, out, err = run("models list")
+        assert (status, err) == (0, "")
+        assert re.fullmatch(rf"toy\ten-fr\t\d+\.\d MB\t{re.escape(str(tmp_path / 'toy'))}\n", out)
+
+    def test_an_empty_list(self, run, tmp_path, monkeypatch):
+        monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none",))
+        status, out, err = run("models list")
+        assert (status, out) == (0, "")
+        assert err.startswith("no models come with this installation")
+
+    def test_info(self, run):
+        status, out, _ = run("models info toy")
+        assert status == 0
+        for text in (
+            "language en, profile expand",
+            "12 words",
+            "5 dimensions",
+            "option lam",
+            "provenance corpus",
+        ):
+            assert text in out
+        described = json.loads(run("models info toy --json")[1])
+        sizes = {"source_words": 12, "target_words": 12, "cells": 12, "dimensions": 5}
+        assert sizes.items() <= described["sizes"].items()
+
+    def test_info_of_a_damaged_model(self, run):
+        Path("toy/lexicon/dice.npy").write_bytes(b"")
+        status, _, err = run("models info toy")
+        assert (status, err.count("\n")) == (2, 1)
+        assert "dice.npy" in err

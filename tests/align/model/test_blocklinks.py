@@ -1,0 +1,69 @@
+"""What words count in the score of a pair, and which share of them is linked."""
+
+import numpy as np
+import pytest
+
+from align.data.corpus import Corpus, Sentences
+from align.data.vocabulary import Vocabulary
+from align.model.blocklinks import BlockLinks, linked_share, word_weights
+
+# 1,000 words: shares of 0.9, 0.09 and 0.01.
+WORDS = Vocabulary(["the", "house", "red"], [900, 90, 10])
+
+
+def test_frequent_words_count_less():
+    weights = word_weights(np.array([0, 1, 2, 3, 99]), WORDS)
+    assert weights.tolist() == pytest.approx([0.01 / 0.91, 0.1, 0.5, 1.0, 1.0])
+    assert word_weights(np.array([0, 1]), Vocabulary([], [])).tolist() == [1.0, 1.0]
+    assert word_weights(np.zeros(0, dtype=np.int32), WORDS).tolist() == []
+
+
+def test_the_score_is_the_weighted_share_of_linked_words():
+    corpus = Corpus(Sentences.from_lists([[0, 1], [2, 2, 3]]), Sentences.from_lists([[1, 0], [2]]))
+    # the - the 0.8, house - house 0.5; in the second pair red - red 0.9 and red - red 0.6
+    linked = np.array([0, 1, 2, 3]), np.array([1, 0, 2, 2])
+    mass, weight = linked_share(corpus, linked, np.array([0.8, 0.5, 0.9, 0.6]), (WORDS, WORDS))
+    the = 0.01 / 0.91
+    assert weight.tolist() == pytest.approx([2 * (the + 0.1), 2.5])
+    # A word with two links counts once, as far as the better is trusted.
+    assert mass.tolist() == pytest.approx([2 * (0.8 * the + 0.5 * 0.1), 0.5 * (0.9 + 0.6 + 0.9)])
+
+
+def test_scores_are_shares_and_nothing_has_none():
+    none = np.zeros(0, dtype=np.int64)
+    found = BlockLinks.build(
+        none, none, none, none * 1.0, none * 1.0, np.array([0.0, 1.0, 2.0]), np.array([0.0, 4.0, 2.0])
+    )
+    assert found.sentence_scores().tolist() == [0.0, 0.25, 1.0]
+
+
+@pytest.mark.parametrize("count", [1, 5, 300])
+@pytest.mark.parametrize("sorted_already", [False, True])
+def test_links_are_sorted_and_the_best_of_equal_ones_stays(count, sorted_already):
+    generator = np.random.default_rng(count)
+    pairs, source, target = generator.integers(0, 6, (3, count)).astype(np.int32)
+    score, confidence = generator.normal(size=count), generator.random(count)
+    if sorted_already:
+        keys = np.unique(np.stack([pairs, source, target], axis=1), axis=0)
+        pairs, source, target = keys.T
+        score, confidence = score[: len(keys)], confidence[: len(keys)]
+    best = {}
+    for link in zip(pairs.tolist(), source.tolist(), target.tolist(), score, confidence, strict=True):
+        if link[:3] not in best or link[3] > best[link[:3]][0]:
+            best[link[:3]] = link[3:]
+    expected = sorted(best)
+    found = BlockLinks.build(pairs.astype(np.int64), source, target, score, confidence, *np.ones((2, 7)))
+    assert np.diff(found.offsets).tolist() == [sum(link[0] == pair for link in expected) for pair in range(7)]
+    assert [link for pair in range(7) for link in found.pairs(pair)] == [link[1:] for link in expected]
+    assert list(zip(found.score, found.confidence, strict=True)) == [best[link] for link in expected]
+    assert (found.source.dtype, found.target.dtype) == (np.int32, np.int32)
+
+
+def test_words_that_all_sentences_have_make_no_translation():
+    corpus = Corpus(
+        Sentences.from_lists([[0, 2, 1], [0, 2, 1]]), Sentences.from_lists([[0, 2, 1], [0, 3, 4]])
+    )
+    linked = np.array([0, 1, 2, 3]), np.array([0, 1, 2, 3])
+    mass, weight = linked_share(corpus, linked, np.ones(4), (WORDS, WORDS))
+    assert mass[0] / weight[0] == pytest.approx(1)
+    assert mass[1] / weight[1] < 0.05

@@ -1,0 +1,375 @@
+"""Model folders: what is saved comes back, what is damaged is refused by name, nothing is executed."""
+
+import json
+import os
+import pickle
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from align.core.errors import InputError
+from align.data.vocabulary import Vocabulary
+from align.features import Resources, feature_names
+from align.learning.calibration import Calibration
+from align.model import shipped
+from align.model.folder import Model
+from align.model.reading import read_description
+from align.statistics.posteriors import Links
+from tests.align import toy
+
+
+@pytest.fixture
+def folder(tmp_path):
+    toy.toy_model().save(tmp_path / "model")
+    return tmp_path / "model"
+
+
+def edit(folder, **values):
+    path = folder / "model.json"
+    described = json.loads(path.read_text(encoding="utf-8"))
+    path.write_text(json.dumps({**described, **values}), encoding="utf-8")
+
+
+def files(folder):
+    return {path.relative_to(folder): path.read_bytes() for path in folder.rglob("*") if path.is_file()}
+
+
+def with_links(model, name="links"):
+    twelve, jumps = np.full(12, 2.0, dtype=np.float32), np.ones(7, dtype=np.float32)
+    links = Links(*[twelve] * 6, jumps, jumps)
+    return replace(model, resources=replace(model.resources, **{name: links}))
+
+
+class TestSaved:
+    def test_it_comes_back(self, folder):
+        model, loaded = toy.toy_model(), Model.load(folder)
+        assert np.array_equal(loaded.weights, model.weights)
+        assert loaded.weights.dtype == np.float64
+        for name in ("names", "groups", "text", "calibration", "options", "provenance", "languages"):
+            assert getattr(loaded, name) == getattr(model, name), name
+        for name in ("source_vectors", "target_vectors"):
+            assert np.array_equal(getattr(loaded.resources, name), getattr(model.resources, name))
+        assert loaded.resources.source_vocabulary.words == model.resources.source_vocabulary.words
+        assert np.array_equal(loaded.resources.lexicon.forward, model.resources.lexicon.forward)
+
+    def test_the_same_model_gives_the_same_bytes(self, folder, tmp_path):
+        Model.load(folder).save(tmp_path / "again")
+        assert files(tmp_path / "again") == files(folder)
+
+    def test_weights_come_back_to_the_last_bit(self, tmp_path):
+        model = toy.toy_model()
+        odd = replace(model, weights=model.weights * np.pi + 1e-17)
+        odd.save(tmp_path)
+        assert np.array_equal(Model.load(tmp_path).weights, odd.weights)
+
+    def test_without_statistics_and_vectors(self, tmp_path):
+        none = Vocabulary([], [])
+        model = replace(toy.toy_model(), resources=Resources(None, None, None, none, none))
+        model.save(tmp_path)
+        assert not (tmp_path / "lexicon").exists()
+        loaded = Model.load(tmp_path)
+        assert loaded.resources.lexicon is None
+        assert loaded.resources.source_vectors is None
+        assert loaded.names == model.names
+
+    def test_vectors_of_no_dimensions(self, tmp_path):
+        model = toy.toy_model()
+        given = model.resources
+        none = np.zeros((len(given.source_vocabulary), 0), dtype=np.float32)
+        bare = Resources(given.lexicon, none, none, given.source_vocabulary, given.target_vocabulary)
+        replace(model, resources=bare).save(tmp_path)
+        assert Model.load(tmp_path).resources.dimensions == 0
+
+    @pytest.mark.parametrize("tables", ["links", "markov"])
+    def test_expected_links(self, folder, tmp_path, tables):
+        model, linked = Model.load(folder), tmp_path / "with"
+        assert getattr(model.resources, tables) is None
+        with_links(model, tables).save(linked)
+        loaded = getattr(Model.load(linked).resources, tables)
+        assert loaded.null_forward.tolist() == [2.0] * 12
+        assert len(loaded.forward_jumps) == 7
+        Model.load(linked).save(tmp_path / "again", lexicon_from=linked / "lexicon")
+        assert files(tmp_path / "again") == files(linked)
+        name = f"lexicon/{tables}/forward.npy"
+        assert os.path.samefile(tmp_path / "again" / name, linked / name)
+        with pytest.raises(ValueError, match="links of 12 cells, a lexicon of None"):
+            replace(with_links(model, tables).resources, lexicon=None)
+
+    def test_a_model_of_before_the_sampler(self, folder):
+        """Its model.json says nothing of jumps."""
+        sizes = json.loads((folder / "model.json").read_text(encoding="utf-8"))["sizes"]
+        del sizes["jumps"]
+        edit(folder, sizes=sizes)
+        assert Model.load(folder).resources.links is None
+
+    def test_files_that_are_there_already_are_linked(self, folder, tmp_path):
+        sources = {"vocabularies_from": folder, "lexicon_from": folder / "lexicon", "vectors_from": folder}
+        Model.load(folder).save(tmp_path / "linked", **sources)
+        assert files(tmp_path / "linked") == files(folder)
+        for name in ("source.vectors.npy", "lexicon/dice.npy", "target.vocabulary.tsv"):
+            assert os.path.samefile(tmp_path / "linked" / name, folder / name)
+
+    def test_files_are_copied_where_they_cannot_be_linked(self, folder, tmp_path, monkeypatch):
+        def refuse(old, new):
+            raise OSError(18, "Invalid cross-device link")
+
+        monkeypatch.setattr("align.model.folder.os.link", refuse)
+        Model.load(folder).save(tmp_path / "copied", vectors_from=folder)
+        assert files(tmp_path / "copied") == files(folder)
+        assert not os.path.samefile(tmp_path / "copied" / "source.vectors.npy", folder / "source.vectors.npy")
+
+
+class TestSeveralLinks:
+    @pytest.fixture
+    def fertile(self, tmp_path):
+        toy.toy_model(fertility=3).save(tmp_path / "fertile")
+        return tmp_path / "fertile"
+
+    def test_it_comes_back(self, fertile):
+        model, loaded = toy.toy_model(fertility=3), Model.load(fertile)
+        assert (loaded.fertility, loaded.extra_groups) == (3, model.extra_groups)
+        assert loaded.names == model.names
+        assert loaded.names[-1] == "extra.target.content"
+        assert np.array_equal(loaded.weights, model.weights)
+
+    def test_a_model_of_one_link_a_word_says_nothing_of_it(self, folder):
+        described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
+        assert not {"fertility", "extra_groups"} & set(described)
+        assert (Model.load(folder).fertility, Model.load(folder).extra_groups) == (1, ())
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("fertility", 0), ("fertility", 2.0), ("fertility", "2"), ("fertility", 2**40),
+            ("fertility", True), ("extra_groups", "always"), ("extra_groups", [1]),
+        ],
+    )  # fmt: skip
+    def test_a_wrong_value_is_named(self, fertile, key, value):
+        edit(fertile, **{key: value})
+        with pytest.raises(InputError, match=f"model.json: {key} is "):
+            Model.load(fertile)
+
+    def test_values_that_do_not_agree(self, fertile):
+        edit(fertile, fertility=1)
+        with pytest.raises(InputError, match="fertile: 1 links a word with the groups"):
+            Model.load(fertile)
+        edit(fertile, fertility=2, extra_groups=[])
+        with pytest.raises(InputError, match="fertile: 2 links a word with the groups"):
+            Model.load(fertile)
+        edit(fertile, extra_groups=["telepathy"])
+        with pytest.raises(InputError, match="no feature group 'telepathy'; update liaison"):
+            Model.load(fertile)
+        edit(fertile, extra_groups=["always"])
+        with pytest.raises(InputError, match="a feature is 'extra.source.content' where the groups give"):
+            Model.load(fertile)
+
+    def test_a_cost_below_0_is_named(self, fertile):
+        path = fertile / "weights.tsv"
+        lines = path.read_text(encoding="utf-8").split("\n")
+        path.write_text("\n".join([*lines[:-2], "extra.target.content\t-0.5", ""]), encoding="utf-8")
+        with pytest.raises(InputError, match="the weight of extra.target.content is -0.5, below 0"):
+            Model.load(fertile)
+
+
+class TestDamaged:
+    @pytest.mark.parametrize("tables", ["links", "markov"])
+    def test_other_jumps_than_told(self, folder, tmp_path, tables):
+        with_links(Model.load(folder), tables).save(tmp_path / "with")
+        np.save(tmp_path / f"with/lexicon/{tables}/forward_jumps.npy", np.ones(5, dtype=np.float32))
+        with pytest.raises(
+            InputError, match=rf"{tables}: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
+        ):
+            Model.load(tmp_path / "with")
+
+    def test_no_model(self, tmp_path):
+        with pytest.raises(InputError, match="nowhere: no such model; give a folder with a model.json"):
+            Model.load(tmp_path / "nowhere")
+        with pytest.raises(InputError, match=r"model.json: missing, so .* is no model"):
+            Model.load(tmp_path)
+
+    @pytest.mark.parametrize(
+        "name",
+        [
+            "weights.tsv",
+            "source.vocabulary.tsv",
+            "target.vectors.npy",
+            "lexicon/targets.npy",
+            "lexicon/null_reverse.npy",
+        ],
+    )
+    def test_a_missing_file_is_named(self, folder, name):
+        (folder / name).unlink()
+        with pytest.raises(InputError, match=f"{name}: (missing|no such file)"):
+            Model.load(folder)
+
+    @pytest.mark.parametrize(
+        "name", ["source.vectors.npy", "lexicon/forward.npy", "weights.tsv", "model.json"]
+    )
+    @pytest.mark.parametrize("content", [b"", b"\x93NUMPY\x01\x00", b"<html>", b"\xff\xfe\x00"])
+    def test_a_damaged_file_is_named(self, folder, name, content):
+        (folder / name).write_bytes(content)
+        with pytest.raises(InputError, match="get the model again|make the tables again|features"):
+            Model.load(folder)
+
+    @pytest.mark.parametrize("name", ["source.vectors.npy", "lexicon/forward.npy"])
+    def test_a_pickle_is_not_opened(self, folder, name):
+        marker = folder / "executed"
+
+        class Trap:
+            def __reduce__(self):
+                return (open, (str(marker), "w"))
+
+        np.save(folder / name, np.array([Trap()], dtype=object), allow_pickle=True)
+        with pytest.raises(InputError, match=f"{name}: no array can be read"):
+            Model.load(folder)
+        (folder / name).write_bytes(pickle.dumps(Trap()))
+        with pytest.raises(InputError, match=f"{name}: no array can be read"):
+            Model.load(folder)
+        assert not marker.exists()
+
+    def test_a_format_of_another_version(self, folder):
+        edit(folder, format=2)
+        with pytest.raises(InputError, match="model.json: format 2, but version .* of liaison reads 1"):
+            Model.load(folder)
+        edit(folder, format="x")
+        with pytest.raises(InputError, match="model.json: says no format version"):
+            Model.load(folder)
+
+    @pytest.mark.parametrize(
+        ("key", "value"),
+        [
+            ("text", {"source": {}}),
+            ("groups", "cosine"),
+            ("sizes", {"source_words": 1}),
+            ("calibration", [1.0]),
+            ("calibration", [1.0, None]),
+            ("calibration", [1.0, 0.0, 0.0, 0.0]),
+            ("calibration", [1.0, 10**400]),
+            ("options", []),
+            ("provenance", None),
+        ],
+    )
+    def test_a_wrong_value_is_named(self, folder, key, value):
+        edit(folder, **{key: value})
+        with pytest.raises(InputError, match=f"model.json: {key} is "):
+            Model.load(folder)
+
+    def test_a_calibration_may_say_nothing_of_rare_words(self, folder):
+        edit(folder, calibration=[2.0, 1.0])
+        assert Model.load(folder).calibration == Calibration(2.0, 1.0, 0.0)
+
+    def test_a_description_nested_without_end(self, folder):
+        (folder / "model.json").write_text("[" * 100_000, encoding="utf-8")
+        with pytest.raises(InputError, match="model.json: no JSON can be read"):
+            Model.load(folder)
+
+    @pytest.mark.parametrize("name", ["weights.tsv", "source.vocabulary.tsv"])
+    def test_a_line_without_an_end_is_cut_off(self, folder, name):
+        path = folder / name
+        path.write_bytes(path.read_bytes()[:-1])
+        lines = path.read_bytes().count(b"\n") + 1
+        with pytest.raises(InputError, match=f"{name}:{lines}: cut off, the line has no end; "):
+            Model.load(folder)
+
+    def test_a_count_too_long_to_be_one(self, folder):
+        path = folder / "source.vocabulary.tsv"
+        path.write_text("word\t" + "9" * 5000 + "\n", encoding="utf-8")
+        with pytest.raises(InputError, match="source.vocabulary.tsv:1: not 'word TAB count'"):
+            Model.load(folder)
+
+    def test_an_unknown_group(self, folder):
+        edit(folder, groups=["cosine", "telepathy"])
+        with pytest.raises(InputError, match="this version has no feature group 'telepathy'; update liaison"):
+            read_description(folder)
+
+    @pytest.mark.parametrize("line", ["bias\tx", "bias", "\t1.0", "bias\tnan", "bias\tinf", "bias\t1e300"])
+    def test_a_wrong_weight_is_named(self, folder, line):
+        lines = (folder / "weights.tsv").read_text(encoding="utf-8").split("\n")
+        (folder / "weights.tsv").write_text("\n".join([lines[0], line, *lines[2:]]), encoding="utf-8")
+        with pytest.raises(InputError, match="weights.tsv:2: .* is not 'feature TAB weight'"):
+            Model.load(folder)
+
+    def test_features_that_are_not_those_of_the_groups(self, folder):
+        path = folder / "weights.tsv"
+        path.write_text(path.read_text(encoding="utf-8").replace("dice\t", "mice\t"), encoding="utf-8")
+        with pytest.raises(InputError, match="a feature is 'mice' where the groups give 'dice'"):
+            Model.load(folder)
+
+    def test_arrays_of_another_type_size_or_value(self, folder):
+        vectors = np.load(folder / "source.vectors.npy")
+        for odd, message in (
+            (vectors[:-1], "not float32"),
+            (vectors.astype(np.float64), "float64"),
+            (np.where(vectors == vectors[2, 1], np.nan, vectors), "not that of a unit vector"),
+            (vectors * 9, "not that of a unit vector"),
+        ):
+            np.save(folder / "source.vectors.npy", odd)
+            with pytest.raises(InputError, match=f"source.vectors.npy: .*{message}"):
+                Model.load(folder)
+
+    @pytest.mark.parametrize(
+        ("name", "change", "message"),
+        [
+            ("forward", lambda values: values + 1, r"forward.npy: a value is not in \[0, 1\]"),
+            ("dice", lambda values: values * np.nan, r"dice.npy: a value is not in \[0, 1\]"),
+            ("targets", lambda values: values + 5, "targets.npy: a word id is not below 12"),
+            ("targets", lambda values: values.astype(np.int64), "targets.npy: int64, not int32"),
+            ("offsets", lambda values: values[::-1].copy(), "offsets.npy"),
+            ("source_counts", lambda values: values[:-1], "make the tables again"),
+            ("source_counts", lambda values: values[0], r"source_counts.npy: shape \(\), not a row"),
+            ("target_counts", lambda values: values - 10**6, "target_counts.npy: a count is below 0"),
+        ],
+    )
+    def test_statistics_are_checked(self, folder, name, change, message):
+        path = folder / "lexicon" / f"{name}.npy"
+        np.save(path, change(np.load(path)))
+        with pytest.raises(InputError, match=message):
+            Model.load(folder)
+
+    def test_sizes_that_do_not_agree(self, folder):
+        sizes = read_description(folder)["sizes"]
+        edit(folder, sizes={**sizes, "cells": 3})
+        with pytest.raises(
+            InputError, match=r"\(cells, source words, target words\) = \(12, 12, 12\), not \(3,"
+        ):
+            Model.load(folder)
+        edit(folder, sizes={**sizes, "source_words": 11})
+        with pytest.raises(InputError, match="source.vocabulary.tsv: 12 words, not 11"):
+            Model.load(folder)
+
+    def test_a_record_checks_itself(self):
+        model = toy.toy_model()
+        with pytest.raises(ValueError, match="weights"):
+            replace(model, weights=model.weights[:-1])
+        with pytest.raises(ValueError, match="a weight is not finite"):
+            replace(model, weights=model.weights * np.nan)
+        with pytest.raises(ValueError, match="calibration"):
+            replace(model, calibration=Calibration(-1.0, 0.0))
+        with pytest.raises(ValueError, match="calibration"):
+            replace(model, calibration=Calibration(1.0, 0.0, 0.5))
+        with pytest.raises(ValueError, match="1 features where the groups give 89"):
+            replace(model, names=feature_names((), model.resources))
+
+
+class TestShipped:
+    def test_found_by_name_or_folder(self, folder, tmp_path, monkeypatch):
+        monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none", tmp_path))
+        monkeypatch.chdir(tmp_path / "model")
+        assert [path.name for path in shipped.shipped_models()] == ["model"]
+        assert shipped.find_model("model") == folder
+        assert shipped.find_model("models/model") == folder
+        assert shipped.find_model(folder) == folder
+        assert shipped.find_model(str(folder)) == folder
+        assert shipped.find_model(".") == Path(".")
+
+    def test_not_found(self, tmp_path, monkeypatch):
+        monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none",))
+        with pytest.raises(InputError, match=r"en-xx: no such model; .* a shipped model \(none\)"):
+            shipped.find_model("en-xx")
+        (tmp_path / "odd").mkdir()
+        with pytest.raises(InputError, match="model.json: missing, so .* is no model"):
+            shipped.find_model(tmp_path / "odd")
+        with pytest.raises(InputError, match="elsewhere/en-xx: no such model"):
+            shipped.find_model("elsewhere/en-xx")

@@ -1,0 +1,135 @@
+"""The index of co-occurrences agrees with counting by hand, for any number of threads."""
+
+from collections import Counter, defaultdict
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from align.data.corpus import Corpus, Sentences
+from align.statistics.cooccurrence import bags, cut, index, invert, joint_counts, shrunk
+
+
+def bitext(seed, *, pairs=40, n_source=12, n_target=15):
+    generator = np.random.default_rng(seed)
+
+    def side(size):
+        return [generator.integers(0, size, generator.integers(0, 9)).tolist() for _ in range(pairs)]
+
+    return Corpus(Sentences.from_lists(side(n_source)), Sentences.from_lists(side(n_target)))
+
+
+def lists(sentences):
+    return [
+        sentences.ids[a:b].tolist()
+        for a, b in zip(sentences.offsets[:-1], sentences.offsets[1:], strict=True)
+    ]
+
+
+def plain_joint(corpus, n_source, n_target):
+    """sum_i min(b_i(s), b_i(t)), by dictionaries."""
+    joint = defaultdict(int)
+    for source, target in zip(lists(corpus.source), lists(corpus.target), strict=True):
+        left, right = Counter(source), Counter(target)
+        for s in left:
+            for t in right:
+                if s < n_source and t < n_target:
+                    joint[s, t] += min(left[s], right[t])
+    return joint
+
+
+def cells_of(together):
+    targets, joint = joint_counts(together)
+    sources = np.repeat(np.arange(len(together.rows) - 1), np.diff(together.rows))
+    return dict(zip(zip(sources.tolist(), targets.tolist(), strict=True), joint.tolist(), strict=True))
+
+
+def test_bags_hold_distinct_words_in_order_with_their_numbers():
+    bag = bags([Sentences.from_lists([[3, 1, 3], [], [7, 2, 9]])], 8)
+    assert bag.words.tolist() == [1, 3, 2, 7]
+    assert bag.repeats.tolist() == [1, 2, 1, 1]
+    assert bag.offsets.tolist() == [0, 2, 2, 4]
+    assert bag.counts(8).tolist() == [0, 1, 1, 2, 0, 0, 0, 1]
+
+
+def test_the_inverted_index_leads_back_to_the_sentences():
+    bag = bags([Sentences.from_lists([[0, 2, 2], [2], [], [0]])], 4)
+    postings = invert(bag, 4)
+    assert postings.offsets.tolist() == [0, 2, 2, 4, 4]
+    assert postings.sentences.tolist() == [0, 3, 0, 1]
+    assert postings.repeats.tolist() == [1, 1, 2, 1]
+
+
+@pytest.mark.parametrize("seed", range(3))
+@pytest.mark.parametrize("jobs", [1, 3])
+def test_cells_and_joint_counts_are_those_of_counting(seed, jobs):
+    corpus = bitext(seed)
+    together = index([corpus], 12, 15, jobs=jobs)
+    assert cells_of(together) == plain_joint(corpus, 12, 15)
+    assert together.cells == len(plain_joint(corpus, 12, 15))
+    assert together.source_counts.tolist() == np.bincount(corpus.source.ids, minlength=12).tolist()
+    assert together.target_counts.tolist() == np.bincount(corpus.target.ids, minlength=15).tolist()
+
+
+@pytest.mark.parametrize(("pairs", "n_target"), [(20, 500), (300, 20_000)])
+def test_rows_of_a_large_vocabulary_are_in_order_too(pairs, n_target):
+    # less than a sixteenth of the words in a row: the rows are sorted, not walked out
+    corpus = bitext(5, pairs=pairs, n_target=n_target)
+    together = index([corpus], 12, n_target)
+    assert np.diff(together.rows).max() * 16 < n_target
+    targets, _ = joint_counts(together)
+    for first, last in zip(together.rows[:-1], together.rows[1:], strict=True):
+        assert np.all(np.diff(targets[first:last]) > 0)
+    assert cells_of(together) == plain_joint(corpus, 12, n_target)
+
+
+def test_words_beyond_the_vocabulary_are_left_out():
+    corpus = bitext(1)
+    assert cells_of(index([corpus], 5, 6)) == plain_joint(corpus, 5, 6)
+
+
+def test_several_corpora_count_as_one_and_pairs_can_be_left_out():
+    first, second = bitext(1), bitext(2)
+    both = cells_of(index([first, second], 12, 15))
+    assert both == cells_of(index([Corpus.join([first, second])], 12, 15))
+    used = np.arange(80) % 3 > 0
+    some = Corpus.join([first, second]).take(np.flatnonzero(used))
+    assert cells_of(index([first, second], 12, 15, used=used)) == plain_joint(some, 12, 15)
+
+
+def test_an_empty_bitext_and_empty_vocabularies_have_no_cells():
+    nothing = Corpus(Sentences.from_lists([]), Sentences.from_lists([]))
+    for jobs in (1, 2):
+        assert index([nothing], 0, 0, jobs=jobs).cells == 0
+        assert index([nothing], 3, 4, jobs=jobs).cells == 0
+        assert index([bitext(1)], 0, 15, jobs=jobs).cells == 0
+        assert index([bitext(1)], 12, 0, jobs=jobs).cells == 0
+        assert len(joint_counts(index([bitext(1)], 12, 0, jobs=jobs))[0]) == 0
+
+
+def test_the_memory_told_is_that_of_the_arrays():
+    together = index([bitext(1)], 12, 15)
+    arrays = [*vars(together.source).values(), *vars(together.target).values()]
+    assert together.memory() >= 16 * together.cells + sum(array.nbytes for array in arrays)
+    assert index([bitext(1, pairs=400)], 12, 15).memory() > together.memory()
+    assert together.memory(10) > together.memory() + 160
+    assert together.memory(jobs=3) == together.memory(jobs=1) + 2 * 24 * 15
+
+
+def test_runs_of_words_cover_all_and_are_of_about_equal_work():
+    work = np.concatenate([[0], np.cumsum(np.r_[np.full(10, 1), 50, np.full(89, 1)])])
+    runs = cut(work, 4)
+    assert runs[0][0] == 0
+    assert runs[-1][1] == 100
+    assert all(left[1] == right[0] for left, right in pairwise(runs))
+    assert max(work[last] - work[first] for first, last in runs) <= work[-1] / 4 + 50
+    assert cut(np.zeros(4, dtype=np.int64), 3) == ((0, 3),)
+
+
+def test_what_is_shrunk_keeps_its_beginning():
+    values = np.arange(1000)
+    assert shrunk(values, 3).tolist() == [0, 1, 2]
+    assert len(values) == 3
+    whole = np.arange(10)
+    assert shrunk(whole[2:], 3).tolist() == [2, 3, 4]
+    assert len(whole) == 10

@@ -1,0 +1,117 @@
+"""What is known before sampling: links of another corpus over new words, and words spelt alike."""
+
+import numpy as np
+import pytest
+
+from align.data.corpus import Corpus, Sentences
+from align.statistics import prior as known
+from align.statistics.lexicon import estimate
+from align.statistics.posteriors import Links
+from align.statistics.sampler import Direction, Known
+from align.text.words import WordTable
+
+
+def lexicon_of(pairs, n_source, n_target):
+    corpus = Corpus(*(Sentences.from_lists(side) for side in zip(*pairs, strict=True)))
+    return estimate(corpus, n_source, n_target, min_probability=0.0)
+
+
+def row(*values):
+    return np.array(values, dtype=np.float32)
+
+
+class TestFromLinks:
+    def test_cells_words_and_totals_move(self):
+        # old words 0, 1, 2; the new corpus has 2 as 0 and 0 as 1, and pairs them otherwise
+        old = lexicon_of([([0, 1], [0, 1]), ([2], [2])], 3, 3)
+        new = lexicon_of([([0], [0]), ([1], [1]), ([0], [1])], 2, 2)
+        ids = np.array([1, -1, 0])
+        assert old.targets.tolist() == [0, 1, 0, 1, 2]
+        assert known.cells_in(old, new, ids, ids).tolist() == [2, -1, -1, -1, 0]
+        links = Links(
+            *(row(1, 2, 3, 4, 5), row(6, 7, 8, 9, 10)),
+            *(row(3, 7, 5), row(14, 16, 10), row(0.5, 1, 2), row(3, 4, 5), row(1, 2, 3), row(4, 5, 6)),
+        )
+        forward, reverse = known.from_links(links, old, new, ids, ids, weight=0.5)
+        assert forward.links.tolist() == [2.5, 0, 0.5]
+        assert reverse.links.tolist() == [5, 0, 3]
+        assert forward.totals.tolist() == [2.5, 1.5]
+        assert reverse.totals.tolist() == [5, 7]
+        assert forward.null_links.tolist() == [1, 0.25]
+        assert reverse.null_links.tolist() == [2.5, 1.5]
+        assert forward.jumps.tolist() == [0.5, 1, 1.5]
+        assert reverse.jumps.tolist() == [2, 2.5, 3]
+
+
+def subsequence(a, b):
+    """Length of the longest common subsequence, by the table."""
+    best = np.zeros((len(a) + 1, len(b) + 1), dtype=int)
+    for i, x in enumerate(a):
+        for j, y in enumerate(b):
+            best[i + 1, j + 1] = best[i, j] + 1 if x == y else max(best[i, j + 1], best[i + 1, j])
+    return best[-1, -1]
+
+
+class TestSpelling:
+    SOURCE = ("minister", "the", "a", "10,000", "7", ",", "resolution", "house", "élan", "x" * 80)
+    TARGET = ("ministre", "the", "à", "10 000", "17", ",", "résolution", "maison", "elan", "x" * 80, "-")
+
+    def found(self):
+        sides = range(len(self.SOURCE)), range(len(self.TARGET))
+        lexicon = lexicon_of([(list(sides[0]), list(sides[1]))], len(sides[0]), len(sides[1]))
+        tables = WordTable.of(self.SOURCE), WordTable.of(self.TARGET)
+        return lexicon, tables, known.likeness(lexicon, *tables).reshape(len(sides[0]), len(sides[1]))
+
+    def test_likeness(self):
+        found = self.found()[2]
+        expected = np.zeros_like(found)
+        for place, value in enumerate((7 / 8, 0.5, 0.5, 1, 0, 1, 1, 0, 1, 1)):
+            expected[place, place] = value
+        np.testing.assert_allclose(found, expected)
+
+    def test_the_subsequence_is_that_of_the_table(self):
+        generator = np.random.default_rng(0)
+        words = ["".join(generator.choice(list("abc"), generator.integers(4, 9))) for _ in range(60)]
+        source, target = sorted(set(words[:30])), sorted(set(words[30:]))
+        lexicon = lexicon_of([(list(range(len(source))), list(range(len(target))))], len(source), len(target))
+        found = known.likeness(lexicon, WordTable.of(source), WordTable.of(target))
+        expected = [subsequence(a, b) / max(len(a), len(b)) for a in source for b in target]
+        expected = [ratio if ratio > 0.7 else 0 for ratio in expected]
+        assert 0 < np.count_nonzero(expected) < len(expected)
+        np.testing.assert_allclose(found, expected, rtol=1e-6)
+
+    def test_counts(self):
+        lexicon, tables, found = self.found()
+        forward, reverse = known.from_spelling(lexicon, *tables, weight=3.0)
+        for each, axis in ((forward, 1), (reverse, 0)):
+            np.testing.assert_allclose(each.links.reshape(found.shape), 3 * found)
+            np.testing.assert_allclose(each.totals, 3 * found.sum(axis=axis))
+            assert len(each.null_links) == found.shape[axis]
+            assert not each.null_links.any()
+            assert each.jumps is None
+
+
+def test_together():
+    one = Known(row(1), row(2), row(3))
+    other = Known(row(10), row(20), row(30), row(1, 2, 3))
+    for pair in (((one, other), (other, one)), ((other, one), (one, other))):
+        for found in known.together(*pair):
+            assert [values.tolist() for values in (found.links, found.totals, found.null_links)] == [
+                [11],
+                [22],
+                [33],
+            ]
+            assert found.jumps.tolist() == [1, 2, 3]
+
+
+def test_links_keep_what_was_known():
+    lexicon = lexicon_of([([0, 1], [0, 1])], 2, 2)
+    none = np.zeros(0, dtype=np.uint16)
+    found = Direction(none, row(1, 2, 3, 4), row(1, 1), row(0, 0, 5, 0, 0))
+    before = Known(row(1, 1, 1, 1), row(9, 9), row(2, 2), row(1, 1, 1))
+    links = Links.of(lexicon, found, found, (before, before))
+    assert links.forward.tolist() == links.reverse.tolist() == [2, 3, 4, 5]
+    assert links.forward_totals.tolist() == [12, 16]
+    assert links.reverse_totals.tolist() == [13, 15]
+    assert links.null_forward.tolist() == links.null_reverse.tolist() == [3, 3]
+    assert links.forward_jumps.tolist() == pytest.approx([0, 1, 6, 1, 0])

@@ -1,0 +1,99 @@
+import pytest
+
+from align.core.errors import InputError
+from pipeline.config.options import REQUIRED, from_text, from_toml, options_of
+
+
+def example(
+    context,
+    *,
+    lam: float = 0.01,
+    passes: int = 50,
+    name: str,
+    on: bool = True,
+    files: list[str] | None = None,
+):
+    """Do something.
+
+    Parameters
+    ----------
+    context : object
+        Not an option.
+    lam : float
+        Weight of the
+        regulariser, > 0.
+    passes, on : int
+        Shared meaning.
+    name : str
+        A name.
+
+    Raises
+    ------
+    ValueError
+        Never.
+    """
+
+
+OPTIONS = options_of(example)
+
+
+def test_only_keyword_arguments_are_options():
+    assert list(OPTIONS) == ["lam", "passes", "name", "on", "files"]
+
+
+def test_default_type_and_meaning_come_from_the_signature():
+    assert OPTIONS["lam"].default == 0.01
+    assert OPTIONS["lam"].meaning == "Weight of the regulariser, > 0."
+    assert OPTIONS["passes"].meaning == OPTIONS["on"].meaning == "Shared meaning."
+    assert OPTIONS["name"].default is REQUIRED
+    assert OPTIONS["name"].meaning == "A name."
+    assert OPTIONS["files"].kind is list
+    assert OPTIONS["files"].optional
+
+
+def test_unsupported_annotation_is_a_fault_of_the_program():
+    def odd(*, value: dict[str, int]):
+        """Take a mapping."""
+
+    with pytest.raises(TypeError, match="cannot be"):
+        options_of(odd)
+
+
+@pytest.mark.parametrize(
+    ("key", "text", "value"),
+    [
+        ("lam", "1e-3", 1e-3),
+        ("lam", "2", 2.0),
+        ("passes", "7", 7),
+        ("on", "False", False),
+        ("name", "a=b", "a=b"),
+        ("files", "a.en,b.fr", ["a.en", "b.fr"]),
+        ("files", '["a,1.en", "b.fr"]', ["a,1.en", "b.fr"]),
+    ],
+)
+def test_texts_take_the_options_type(key, text, value):
+    assert from_text(OPTIONS[key], text, "--set x") == value
+
+
+@pytest.mark.parametrize(
+    ("key", "text"),
+    [("lam", "big"), ("passes", "1.5"), ("passes", str(2**63)), ("on", "1"), ("files", '["a')],
+)
+def test_wrong_texts_are_refused(key, text):
+    with pytest.raises(InputError, match=r"--set x: .* is no .*; give"):
+        from_text(OPTIONS[key], text, "--set x")
+
+
+def test_toml_values_are_checked():
+    assert from_toml(OPTIONS["lam"], 1, "f:1") == 1.0
+    for key, value in [
+        ("lam", True),
+        ("passes", 1.0),
+        ("passes", -(2**63) - 1),
+        ("passes", True),
+        ("name", 3),
+        ("files", ["a", 1]),
+        ("on", 1),
+    ]:
+        with pytest.raises(InputError, match="f:1: .* is no "):
+            from_toml(OPTIONS[key], value, "f:1")

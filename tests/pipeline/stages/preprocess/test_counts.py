@@ -1,0 +1,92 @@
+"""The counts of a shard against slow ways to the same numbers."""
+
+import numpy as np
+import pytest
+
+from pipeline.stages.preprocess.counts import (
+    SHIFTS,
+    correlations,
+    count_duplicates,
+    hash_pairs,
+    length_sums,
+    take,
+)
+from pipeline.stages.preprocess.parts import Parts
+
+
+def spans_of(sizes):
+    ends = np.cumsum(sizes)
+    return np.stack([ends - sizes, ends], axis=1)
+
+
+def hashes(pairs):
+    """Hash pairs of word lists, each with the vocabulary of its side in an order of its own."""
+    sides = [[pair[side] for pair in pairs] for side in (0, 1)]
+    words = [sorted({word for sentence in side for word in sentence}) for side in sides]
+    ids = [
+        np.array([known.index(word) for sentence in side for word in sentence], dtype=np.int32)
+        for known, side in zip(words, sides, strict=True)
+    ]
+    spans = [spans_of(np.array([len(sentence) for sentence in side])) for side in sides]
+    return hash_pairs(words, ids, Parts(np.arange(len(pairs)), (spans[0], spans[1])))
+
+
+def test_values_of_spans():
+    values = np.arange(10)
+    assert take(values, np.array([[2, 4], [4, 4], [0, 1]])).tolist() == [2, 3, 0]
+    assert take(values, np.zeros((0, 2), dtype=np.int64)).tolist() == []
+
+
+def test_duplicates_are_those_after_the_first_in_all_shards():
+    generator = np.random.default_rng(1)
+    shards = [generator.integers(0, 50, size, dtype=np.uint64) for size in (0, 1, 30, 20)]
+    before = [shard.copy() for shard in shards]
+    together = np.concatenate(shards).tolist()
+    assert count_duplicates(shards) == len(together) - len(set(together))
+    assert count_duplicates([shards[1]]) == count_duplicates([shards[0]]) == 0
+    # The shards' own order is wanted later.
+    for shard, old in zip(shards, before, strict=True):
+        np.testing.assert_array_equal(shard, old)
+
+
+def test_only_equal_pairs_have_equal_hashes():
+    pairs = [
+        (["a", "b"], ["c"]),
+        (["b", "a"], ["c"]),
+        (["a"], ["b", "c"]),
+        (["a", "b"], ["c"]),
+        (["c"], ["a", "b"]),
+        (["a", "b", "a"], ["c"]),
+        ([], ["a", "b", "c"]),
+        (["ab"], ["c"]),
+    ]
+    found = hashes(pairs).tolist()
+    assert found[0] == found[3]
+    assert len(set(found)) == len(pairs) - 1
+    # Whatever else is hashed with it, a pair has the same hash.
+    assert hashes(pairs[:1]).tolist() == found[:1]
+
+
+def test_correlations_at_every_shift():
+    random = np.random.default_rng(0)
+    source, target = random.integers(1, 40, 50), random.integers(1, 40, 50)
+    alive = random.random(50) < 0.8
+    x, y = np.log1p(source), np.log1p(target)
+    expected = []
+    for shift in SHIFTS:
+        pairs = [
+            (x[i], y[i + shift]) for i in range(50) if 0 <= i + shift < 50 and alive[i] and alive[i + shift]
+        ]
+        expected.append(np.corrcoef(np.array(pairs).T)[0, 1])
+    sums = length_sums(source, target, alive)
+    np.testing.assert_allclose(correlations(sums), expected)
+    # Sums of two shards add up to those of the lines of both.
+    np.testing.assert_allclose(correlations(sums + sums), expected)
+
+
+@pytest.mark.parametrize("lines", [0, 1, 2])
+def test_too_few_lines_have_no_correlation(lines):
+    lengths = np.full(lines, 5)
+    assert correlations(length_sums(lengths, lengths, np.ones(lines, dtype=bool))).tolist() == [0.0] * len(
+        SHIFTS
+    )

@@ -1,0 +1,48 @@
+"""What the budget says is what is taken: by the work itself, as Python and NumPy count it."""
+
+import tracemalloc
+
+import numpy as np
+import pytest
+
+from align.data.corpus import Corpus, Sentences
+from align.statistics.cooccurrence import index
+from align.statistics.lexicon import estimate
+from pipeline.work import budget
+
+# For whatever does not grow with the text.
+SOME = 1 << 20
+
+
+def zipfian(pairs, sizes):
+    generator = np.random.default_rng(0)
+
+    def side(size):
+        offsets = np.concatenate([[0], np.cumsum(generator.integers(1, 50, pairs))])
+        ids = (size * generator.random(offsets[-1]) ** 3).astype(np.int32)
+        return Sentences(ids, offsets, np.zeros(offsets[-1], dtype=np.int32))
+
+    return Corpus(*map(side, sizes))
+
+
+def taken(work):
+    """Return the largest number of bytes that were allocated at a time, and the result."""
+    tracemalloc.start()
+    try:
+        result = work()
+        return tracemalloc.get_traced_memory()[1], result
+    finally:
+        tracemalloc.stop()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("sizes", [(300, 400), (3000, 4000)], ids=["more tokens", "more cells"])
+def test_the_index_and_model_1(sizes, jobs):
+    corpus = zipfian(20_000, sizes)
+    estimate(index([corpus.take(np.arange(9))], *sizes, jobs=jobs), *sizes)  # kernels are loaded
+    making, together = taken(lambda: index([corpus], *sizes, jobs=jobs))
+    tokens = len(corpus.source.ids) + len(corpus.target.ids)
+    assert making <= budget.index_memory(tokens, len(corpus), sum(sizes)) - budget.BASE + SOME
+    estimating, _ = taken(lambda: estimate(together, *sizes, iterations=2))
+    there = sum(array.nbytes for part in (together.source, together.target) for array in vars(part).values())
+    assert estimating + there <= together.memory(jobs=jobs) + SOME
