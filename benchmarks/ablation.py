@@ -59,9 +59,6 @@ def rows() -> dict[str, list[str]]:
     if "fertility" in inspect.signature(train.run).parameters:
         found |= {f"fertility {most}": [f"train.fertility={most}"] for most in (1, 2, 3)}
     found["no sampling (lexicon.chains = 0)"] = ["lexicon.chains=0"]
-    together = f"featurize.groups={','.join((*DEFAULT_GROUPS, 'markov'))}"
-    found["with markov (lexicon.markov = 5)"] = ["lexicon.markov=5", together]
-    found["with markov, no sampling"] = ["lexicon.markov=5", "lexicon.chains=0", together]
     return found
 
 

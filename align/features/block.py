@@ -214,12 +214,6 @@ class Block:
         forward, reverse = self._whole._expected_links
         return forward[self._edges], reverse[self._edges]
 
-    @property
-    def markov_links(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the Markov model's expected links of each edge, both ways; there must be such tables."""
-        forward, reverse = self._whole._markov_links
-        return forward[self._edges], reverse[self._edges]
-
     @lazy
     def same_names(self) -> np.ndarray:
         """Return whether the words of each edge are the same name or number, bool, shape (E,)."""
@@ -259,10 +253,6 @@ class Block:
     @lazy
     def _expected_links(self) -> tuple[np.ndarray, np.ndarray]:
         return association.expected_links(self, self.resources.links)
-
-    @lazy
-    def _markov_links(self) -> tuple[np.ndarray, np.ndarray]:
-        return association.expected_links(self, self.resources.markov)
 
 
 def _distinct(ids: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:

@@ -24,7 +24,6 @@ from align.features import (
     cosine,
     frequency,
     identity,
-    markov,
     position,
     posterior,
     scored,
@@ -115,11 +114,6 @@ GROUPS: dict[str, Group] = {
         "sampled posteriors both ways, of pairs not sampled by the sampler's tables, competition, neighbours",
         posterior.names,
         posterior.fill,
-    ),
-    "markov": Group(
-        "posteriors both ways of the hidden Markov model (lexicon.markov), competition",
-        markov.names,
-        markov.fill,
     ),
     "identity": Group(
         "which of the most frequent words either word is: of one language pair, by its nature",

@@ -83,8 +83,6 @@ def run_tables(
     wanted: np.ndarray,
     forward: np.ndarray,
     reverse: np.ndarray,
-    *,
-    null_odds: float = 1.0,
 ) -> None:
     """Write the posteriors that tables of expected links give the edges of the wanted pairs.
 
@@ -100,8 +98,6 @@ def run_tables(
         The pairs.
     forward, reverse : ndarray of float32, shape (E,)
         Written to.
-    null_odds : float
-        How much likelier NULL is than :data:`align.features.chain.NULL_PROBABILITY` says, as a ratio of odds.
     """
     source, target = block.source, block.target
     n_source, n_target = len(links.forward_totals), len(links.reverse_totals)
@@ -113,11 +109,11 @@ def run_tables(
         wanted,
         counts,
         (source.of_words(links.forward_totals) + LEXICAL * n_target)[source.tokens],
-        null_odds * _null(target.of_words(links.null_forward), links.null_forward)[target.tokens],
+        _null(target.of_words(links.null_forward), links.null_forward)[target.tokens],
         jump_weights(links.forward_jumps, longest),
         reverse_counts,
         (target.of_words(links.reverse_totals) + LEXICAL * n_source)[target.tokens],
-        null_odds * _null(source.of_words(links.null_reverse), links.null_reverse)[source.tokens],
+        _null(source.of_words(links.null_reverse), links.null_reverse)[source.tokens],
         jump_weights(links.reverse_jumps, longest),
         block.source_starts,
         block.target_starts,

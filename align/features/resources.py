@@ -31,8 +31,6 @@ class Resources:
         The words by id.
     links : Links or None
         Expected links over the cells of the lexicon; ``None``: probabilities that are not given are 0.
-    markov : Links or None
-        Those of the hidden Markov model (:mod:`align.statistics.markov`); ``None``: its features are 0.
     """
 
     lexicon: Lexicon | None
@@ -41,7 +39,6 @@ class Resources:
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
     links: Links | None = None
-    markov: Links | None = None
 
     def __post_init__(self) -> None:
         for side, vectors, vocabulary in (
@@ -51,9 +48,8 @@ class Resources:
             if vectors is not None and len(vectors) != len(vocabulary):
                 raise ValueError(f"resources: {len(vectors)} {side} vectors for {len(vocabulary)} words")
         cells = None if self.lexicon is None else self.lexicon.cells
-        for links in (self.links, self.markov):
-            if links is not None and len(links.forward) != cells:
-                raise ValueError(f"resources: links of {len(links.forward)} cells, a lexicon of {cells}")
+        if self.links is not None and len(self.links.forward) != cells:
+            raise ValueError(f"resources: links of {len(self.links.forward)} cells, a lexicon of {cells}")
         if (self.source_vectors is None) != (self.target_vectors is None):
             raise ValueError("resources: vectors on one side only")
         if self.source_vectors is not None and self.target_vectors is not None:

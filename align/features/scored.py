@@ -21,7 +21,6 @@ from align.features import (
     cosine,
     frequency,
     identity,
-    markov,
     position,
     spelling,
 )
@@ -36,11 +35,11 @@ EDGES = 5_000
 
 # The order is that of the kernel's branches.
 _COSINE, _PRODUCT, _POSITION, _SPELLING, _FREQUENCY, _LEXICAL = range(6)
-_CHAIN, _CONTEXT, _POSTERIOR, _MARKOV, _IDENTITY, _CONCAT = range(6, 12)
+_CHAIN, _CONTEXT, _POSTERIOR, _IDENTITY, _CONCAT = range(6, 11)
 _CODES = {
     "cosine": _COSINE, "product": _PRODUCT, "position": _POSITION, "spelling": _SPELLING,
     "frequency": _FREQUENCY, "lexical": _LEXICAL, "chain": _CHAIN, "context": _CONTEXT,
-    "posterior": _POSTERIOR, "markov": _MARKOV, "identity": _IDENTITY, "concat": _CONCAT,
+    "posterior": _POSTERIOR, "identity": _IDENTITY, "concat": _CONCAT,
 }  # fmt: skip
 
 # The groups that the chain is run for.
@@ -81,9 +80,6 @@ class _Maps(NamedTuple):
     sampled_forward: np.ndarray
     sampled_reverse: np.ndarray
     sampled: np.ndarray
-    markov_forward: np.ndarray
-    markov_reverse: np.ndarray
-    markov: np.ndarray
 
 
 def add_groups(
@@ -166,7 +162,6 @@ def _maps(part: Block, groups: Collection[str]) -> _Maps:
         part.comparisons if _asks(groups, "spelling", *_CHAINED) else _NO_COMPARISONS,
         *(none if found is None else (found.dice, found.forward, found.reverse)),
         *(none if sampled is None else (sampled.forward, sampled.reverse, sampled.joint)),
-        *(markov.posteriors(part) if "markov" in groups else none),
     )
 
 
@@ -279,14 +274,11 @@ def _fill(  # type: ignore[no-untyped-def]
         context.neighbours(shapes, offsets, joint, out)
         context.write_window(shapes, offsets, joint, out)
         context.write_anchors(shapes, offsets, joint, out[_ANCHORS:])
-    elif group in (_CHAIN, _POSTERIOR, _MARKOV):
+    elif group in (_CHAIN, _POSTERIOR):
         forward, reverse, joint = chains
         if group == _POSTERIOR:
             forward, reverse = maps.sampled_forward[first:last], maps.sampled_reverse[first:last]
             joint = maps.sampled[first:last]
-        elif group == _MARKOV:
-            forward, reverse = maps.markov_forward[first:last], maps.markov_reverse[first:last]
-            joint = maps.markov[first:last]
         chain.write_posteriors(forward, reverse, joint, out)
         competition.write_margins(joint, shapes, offsets, out[_OWN_CHAIN:])
         if group == _POSTERIOR:

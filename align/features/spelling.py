@@ -17,16 +17,13 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.features.resources import Resources
+from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, letters_in_common
 from align.text.words import NUMBER, PUNCTUATION, WORD
 
 if TYPE_CHECKING:
     from align.features.block import Block
 
-LONGEST = 63  # letters of a word that are compared: one bit each
-COGNATE_LENGTH = 4
-COGNATE_RATIO = 0.7
 LONG_PREFIX = 8
-NAME_LENGTH = 4
 
 _NAMES = (
     "same_word",
@@ -127,16 +124,6 @@ def write_same_names(comparisons, out):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _bits(word):  # type: ignore[no-untyped-def]
-    """Count the ones of a 64-bit word: sums of pairs, of fours, of bytes, then of all bytes."""
-    word -= (word >> np.uint64(1)) & np.uint64(0x5555555555555555)
-    fours = np.uint64(0x3333333333333333)
-    word = (word & fours) + ((word >> np.uint64(2)) & fours)
-    word = (word + (word >> np.uint64(4))) & np.uint64(0x0F0F0F0F0F0F0F0F)
-    return np.int64((word * np.uint64(0x0101010101010101)) >> np.uint64(56))
-
-
-@kernel(error_model="numpy")
 def _compare(  # type: ignore[no-untyped-def]
     shapes,
     offsets,
@@ -191,7 +178,7 @@ def _compare(  # type: ignore[no-untyped-def]
             value = 0
             if target_kinds[t] == kind:
                 other = target_letters[target_folds[t] : target_folds[t + 1]][:LONGEST]
-                common, prefix = _letters(masks, len(letters), other)
+                common, prefix = letters_in_common(masks, len(letters), other)
                 value = (common if kind == WORD else 0) | (prefix << _SIX)
                 same = prefix == len(letters) and prefix == len(other)
                 if same and _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
@@ -218,35 +205,6 @@ def _equal(text, other):  # type: ignore[no-untyped-def]
     while place < length and text[place] == other[place]:
         place += 1
     return place == length
-
-
-@kernel(error_model="numpy")
-def common_letters(masks, length, other):  # type: ignore[no-untyped-def]
-    """Return the longest common subsequence of a word and of another one of ``length`` letters.
-
-    ``masks`` has the places of each letter in the other word as bits.
-    """
-    free = ~np.uint64(0)
-    for place in range(len(other)):
-        taken = free & masks[other[place]]
-        free = (free + taken) | (free - taken)
-    bit = np.uint64(1)
-    return _bits(~free & ((bit << np.uint64(length)) - bit))
-
-
-@kernel(error_model="numpy")
-def _letters(masks, length, other):  # type: ignore[no-untyped-def]
-    """Return :func:`common_letters` and the number of letters that both words begin with."""
-    free, alike = ~np.uint64(0), np.uint64(0)
-    bit = np.uint64(1)
-    here = bit
-    for place in range(len(other)):
-        mask = masks[other[place]]
-        alike |= mask & here
-        here <<= bit
-        taken = free & mask
-        free = (free + taken) | (free - taken)
-    return _bits(~free & ((bit << np.uint64(length)) - bit)), _bits(alike ^ (alike + bit)) - 1
 
 
 @kernel(error_model="numpy")

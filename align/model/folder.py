@@ -9,7 +9,6 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 ``target.vocabulary.tsv``
 ``lexicon/*.npy``               bitext statistics; absent where ``sizes.cells`` is null
 ``lexicon/links/*.npy``         expected links; absent where ``sizes.jumps`` is null or missing
-``lexicon/markov/*.npy``        those of the hidden Markov model; absent where ``sizes.markov`` is missing
 ``source.vectors.npy``,         word vectors, float32; absent where ``sizes.dimensions`` is null
 ``target.vectors.npy``
 =============================== ==========================================================================
@@ -131,7 +130,7 @@ class Model:
             Where to.
         vocabularies_from, lexicon_from, vectors_from : Path, optional
             Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` (the
-            expected links in ``links/``, ``markov/``) and by ``embed``: they are hard-linked to save disk,
+            expected links in ``links/``) and by ``embed``: they are hard-linked to save disk,
             or copied where that cannot be.
         """
         folder.mkdir(parents=True, exist_ok=True)
@@ -149,13 +148,11 @@ class Model:
                 resources.lexicon.save(folder / "lexicon")
             else:
                 _link_fields(Lexicon, lexicon_from, folder / "lexicon")
-        for name, links in (("links", resources.links), ("markov", resources.markov)):
-            if links is None:
-                continue
+        if resources.links is not None:
             if lexicon_from is None:
-                links.save(folder / "lexicon" / name)
+                resources.links.save(folder / "lexicon" / "links")
             else:
-                _link_fields(Links, lexicon_from / name, folder / "lexicon" / name)
+                _link_fields(Links, lexicon_from / "links", folder / "lexicon" / "links")
         for side, vectors in zip(SIDES, (resources.source_vectors, resources.target_vectors), strict=True):
             name = f"{side}.vectors.npy"
             if vectors is None:
@@ -183,7 +180,6 @@ class Model:
                 "target_words": len(resources.target_vocabulary),
                 "cells": None if resources.lexicon is None else resources.lexicon.cells,
                 "jumps": _jumps(resources.links),
-                **({} if resources.markov is None else {"markov": _jumps(resources.markov)}),
                 "dimensions": None if resources.source_vectors is None else resources.dimensions,
             },
             "calibration": list(self.calibration),
@@ -214,12 +210,9 @@ class Model:
         lexicon = (
             None if sizes["cells"] is None else read_lexicon(folder / "lexicon", sizes["cells"], lengths)
         )
-        links, markov = (
-            None
-            if lexicon is None or jumps is None
-            else read_links(folder / "lexicon" / name, lexicon, jumps)
-            for name, jumps in (("links", sizes.get("jumps")), ("markov", sizes.get("markov")))
-        )
+        links, jumps = None, sizes.get("jumps")
+        if lexicon is not None and jumps is not None:
+            links = read_links(folder / "lexicon" / "links", lexicon, jumps)
         vectors: list[np.ndarray | None] = [None, None]
         if sizes["dimensions"] is not None:
             vectors = [
@@ -232,9 +225,7 @@ class Model:
                 weights=weights,
                 names=names,
                 groups=tuple(described["groups"]),
-                resources=Resources(
-                    lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links, markov
-                ),
+                resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links),
                 text=described["text"],
                 calibration=Calibration(*map(float, described["calibration"])),
                 options=described["options"],

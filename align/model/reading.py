@@ -113,9 +113,7 @@ def _are_sizes(value: Any) -> bool:
             key in value and (value[key] is None or _whole(value[key])) for key in ("cells", "dimensions")
         )
         # models of before the sampler do not have it
-        and all(
-            value.get(key) is None or _are_jumps(value[key], value["cells"]) for key in ("jumps", "markov")
-        )
+        and (value.get("jumps") is None or _are_jumps(value["jumps"], value["cells"]))
     )
 
 

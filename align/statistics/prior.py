@@ -5,10 +5,10 @@ from __future__ import annotations
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.spelling import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import Links
 from align.statistics.sampler import Known
+from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.text.words import WORD, WordTable
 
 

@@ -36,7 +36,6 @@ from align.features.edges import save_description
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import Links, Posteriors
 from pipeline.config.configuration import Config
-from pipeline.stages.lexicon.markov import MARKOV
 from pipeline.stages.lexicon.sampling import LINKS, POSTERIORS
 from pipeline.work.manifest import made_of
 from pipeline.work.stage import StageContext
@@ -90,8 +89,6 @@ def run(
     chosen, extra_chosen = _chosen(groups, extra)
     inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
     resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
-    if "markov" in chosen and resources.markov is None:
-        context.warn("the group markov has nothing to tell: there is no such model; set lexicon.markov to 5")
     pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
     shapes = np.stack([pairs.source.lengths(), pairs.target.lengths()], axis=1).astype(np.int32)
     names = feature_names(chosen, resources)
@@ -184,17 +181,13 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
         path = embed / f"{side}.vectors.npy"
         vectors.append(load_array(path, mapped=True))
     tables = Lexicon.load(lexicon, mapped=True)
-    links, markov = (
-        Links.load(lexicon / name, tables) if (lexicon / name).is_dir() else None for name in (LINKS, MARKOV)
-    )
     return Resources(
         tables,
         vectors[0],
         vectors[1],
         Vocabulary.load(preprocess / "source.vocabulary.tsv"),
         Vocabulary.load(preprocess / "target.vocabulary.tsv"),
-        links,
-        markov,
+        Links.load(lexicon / LINKS, tables) if (lexicon / LINKS).is_dir() else None,
     )
 
 

@@ -58,11 +58,6 @@ def tables_memory(estimating: int, words: int, pairs: int) -> int:
     return BASE + estimating + 200 * words + 16 * pairs
 
 
-def markov_memory(cells: int, tokens: int) -> int:
-    """Return what the hidden Markov model takes: both directions' tables in float64, and the text."""
-    return BASE + 16 * tokens + 100 * cells
-
-
 def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) -> int:
     """Return what sampling takes with so many chains at a time, putting them together included."""
     together = 44 * cells

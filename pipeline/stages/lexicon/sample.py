@@ -47,8 +47,8 @@ class Sample:
         Words of both vocabularies.
     known_cells : int
         Cells of the prior.
-    chains, markov : bool
-        Whether links are sampled, and the hidden Markov model is learnt.
+    chains : bool
+        Whether links are sampled.
     index : function
         :func:`align.statistics.cooccurrence.index`, or what does the same elsewhere.
 
@@ -75,12 +75,11 @@ class Sample:
         known_cells: int,
         *,
         chains: bool,
-        markov: bool,
         index: Callable[..., Cooccurrence],
     ) -> None:
         self._make_index = index
         self._context, self._sizes, self._known_cells = context, sizes, known_cells
-        self._chains, self._markov = chains, markov
+        self._chains = chains
         folder = context.inputs["preprocess"]
         usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
         folders = text_folders(context)
@@ -140,8 +139,6 @@ class Sample:
         """Say whether what is made of the tables fits as well; if not, fewer pairs are to be taken."""
         tokens, words = self._tokens_of(self.chosen), sum(self._sizes)
         needed = budget.sampling_memory(lexicon.cells, tokens, words) if self._chains else 0
-        if self._markov:
-            needed = max(needed, budget.markov_memory(lexicon.cells, tokens))
         self.needed = max(self.needed, needed)
         if self.needed <= self._context.memory:
             return True

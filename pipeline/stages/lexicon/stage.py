@@ -26,7 +26,6 @@ from align.statistics.posteriors import Links
 from align.statistics.sampler import Known
 from align.text.words import WordTable
 from pipeline.config.configuration import Config
-from pipeline.stages.lexicon.markov import MOST_ROUNDS, learn_links
 from pipeline.stages.lexicon.ranges import RemoteTables
 from pipeline.stages.lexicon.sample import Sample, read_state, write_state
 from pipeline.stages.lexicon.sampling import LINKS, MOST_CHAINS, WORK, clear_work, sample_links
@@ -46,7 +45,6 @@ def run(
     prior_weight: float = 0.05,
     chains: int = -1,
     spelling: float = 2.0,
-    markov: int = 0,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
@@ -72,8 +70,6 @@ def run(
         (8 for 20,000), 0 no sampling, which is faster and less accurate.
     spelling : float
         Links that words spelt alike have before sampling, >= 0; 0 says nothing of spelling.
-    markov : int
-        Rounds of EM of the hidden Markov model that the feature group markov wants, 0 to 100; 0 does without.
 
     Raises
     ------
@@ -82,7 +78,7 @@ def run(
     WorkError
         If not even one pair fits the memory.
     """
-    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling, markov)
+    _check(pairs, iterations, smoothing, min_probability, prior_weight, chains, spelling)
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     old = None if prior is None else _load_prior(_prior_folder(context.config, prior), folder, vocabularies)
@@ -92,7 +88,6 @@ def run(
     sample = Sample(
         *(context, pairs, sizes, known_cells),
         chains=chains != 0,
-        markov=markov != 0,
         index=remote.index if remote else cooccurrence.index,
     )
 
@@ -124,13 +119,10 @@ def run(
     memory.trim()
     lexicon = Lexicon.load(context.folder, mapped=True)
     context.say(f"{lexicon.cells} word pairs kept")
-    if chains or markov:
+    if chains:
         links = _known(lexicon, vocabularies, old, prior_weight, spelling)
         del vocabularies, old
-        if markov:
-            learn_links(context, lexicon, used, rounds=markov, known=links)
-        if chains:
-            sample_links(context, lexicon, used, chains=chains, known=links)
+        sample_links(context, lexicon, used, chains=chains, known=links)
     clear_work(context.folder)
 
 
@@ -201,7 +193,6 @@ def check(config: Config) -> None:
         "prior_weight",
         "chains",
         "spelling",
-        "markov",
     )
     _check(*(config.option(f"lexicon.{name}") for name in names))
 
@@ -214,7 +205,6 @@ def _check(
     weight: float,
     chains: int,
     spelling: float,
-    markov: int,
 ) -> None:
     for fits, name, value, range_told in (
         (pairs >= 0, "pairs", pairs, "0 (all) or more"),
@@ -224,7 +214,6 @@ def _check(
         (0 < weight < np.inf, "prior_weight", weight, "more than 0"),
         (0 <= spelling < np.inf, "spelling", spelling, "0 or more"),
         (-1 <= chains <= MOST_CHAINS, "chains", chains, f"-1 (chosen) to {MOST_CHAINS}"),
-        (0 <= markov <= MOST_ROUNDS, "markov", markov, f"0 (none) to {MOST_ROUNDS}"),
     ):
         if not fits:
             raise InputError(f"lexicon.{name}: {value} is out of range; give {range_told}")

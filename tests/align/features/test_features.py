@@ -147,7 +147,6 @@ class Pair:
             setattr(self, f"{side}_vectors", [known[i] if i < len(known) else none for i in ids])
         self.dice, self.forward, self.reverse = np.zeros((3, self.n, self.m))
         self.links_forward, self.links_reverse = np.zeros((2, self.n, self.m))
-        self.markov_forward, self.markov_reverse = np.zeros((2, self.n, self.m))
         self.null_forward, self.null_reverse = np.zeros(self.m), np.zeros(self.n)
         if lexicon is None:
             return
@@ -164,9 +163,6 @@ class Pair:
                     if res.links is not None:
                         self.links_forward[j, k] = res.links.forward[cells[t]]
                         self.links_reverse[j, k] = res.links.reverse[cells[t]]
-                    if res.markov is not None:
-                        self.markov_forward[j, k] = res.markov.forward[cells[t]]
-                        self.markov_reverse[j, k] = res.markov.reverse[cells[t]]
 
     @staticmethod
     def look_up(table, ids):

@@ -303,12 +303,6 @@ def posterior_group(pair):
     return np.concatenate([own, around], axis=2)
 
 
-def markov_group(pair):
-    """NULL has the probability 0.2, not 0.1."""
-    links = pair.resources.markov
-    return table_posteriors(pair, links, pair.markov_forward, pair.markov_reverse, 0.25 * 9)[1]
-
-
 def context(pair):
     n, m = pair.n, pair.m
     forward, reverse = chain_posteriors(pair)
@@ -347,7 +341,6 @@ TWINS = {
     "chain": chain_group,
     "context": context,
     "posterior": posterior_group,
-    "markov": markov_group,
     "identity": identity,
     "concat": concat,
 }

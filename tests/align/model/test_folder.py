@@ -82,20 +82,19 @@ class TestSaved:
         replace(model, resources=bare).save(tmp_path)
         assert Model.load(tmp_path).resources.dimensions == 0
 
-    @pytest.mark.parametrize("tables", ["links", "markov"])
-    def test_expected_links(self, folder, tmp_path, tables):
+    def test_expected_links(self, folder, tmp_path):
         model, linked = Model.load(folder), tmp_path / "with"
-        assert getattr(model.resources, tables) is None
-        with_links(model, tables).save(linked)
-        loaded = getattr(Model.load(linked).resources, tables)
+        assert model.resources.links is None
+        with_links(model).save(linked)
+        loaded = Model.load(linked).resources.links
         assert loaded.null_forward.tolist() == [2.0] * 12
         assert len(loaded.forward_jumps) == 7
         Model.load(linked).save(tmp_path / "again", lexicon_from=linked / "lexicon")
         assert files(tmp_path / "again") == files(linked)
-        name = f"lexicon/{tables}/forward.npy"
+        name = "lexicon/links/forward.npy"
         assert os.path.samefile(tmp_path / "again" / name, linked / name)
         with pytest.raises(ValueError, match="links of 12 cells, a lexicon of None"):
-            replace(with_links(model, tables).resources, lexicon=None)
+            replace(with_links(model).resources, lexicon=None)
 
     def test_a_model_of_before_the_sampler(self, folder):
         """Its model.json says nothing of jumps."""
@@ -174,12 +173,11 @@ class TestSeveralLinks:
 
 
 class TestDamaged:
-    @pytest.mark.parametrize("tables", ["links", "markov"])
-    def test_other_jumps_than_told(self, folder, tmp_path, tables):
-        with_links(Model.load(folder), tables).save(tmp_path / "with")
-        np.save(tmp_path / f"with/lexicon/{tables}/forward_jumps.npy", np.ones(5, dtype=np.float32))
+    def test_other_jumps_than_told(self, folder, tmp_path):
+        with_links(Model.load(folder)).save(tmp_path / "with")
+        np.save(tmp_path / "with/lexicon/links/forward_jumps.npy", np.ones(5, dtype=np.float32))
         with pytest.raises(
-            InputError, match=rf"{tables}: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
+            InputError, match=r"links: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
         ):
             Model.load(tmp_path / "with")
 

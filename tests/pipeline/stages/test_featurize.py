@@ -130,14 +130,6 @@ def test_chosen_groups(inputs, tmp_path):
     assert len(names) == 1 + toy.DIMENSIONS + 7
 
 
-def test_a_group_without_its_tables_is_told(inputs, tmp_path):
-    context = run(inputs, tmp_path / "out", groups="position,markov")
-    (warning,) = context.notes["warnings"]
-    assert "no such model; set lexicon.markov to 5" in warning
-    edges = featurize.load_edges(tmp_path / "out")
-    assert not edges.features[:, edges.names.index("markov")].any()
-
-
 def test_an_unknown_group(inputs, tmp_path):
     with pytest.raises(InputError, match=f"'cosinus' is no feature group; valid: {', '.join(GROUPS)}"):
         run(inputs, tmp_path / "out", groups="cosinus")

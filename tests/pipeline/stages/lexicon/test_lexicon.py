@@ -199,28 +199,6 @@ class TestSampling:
         assert not (context.folder / "posteriors").exists()
 
 
-class TestMarkov:
-    def test_it_learns_from_the_pairs_counted(self, context):
-        lexicon.run(context, chains=0, markov=3)
-        tables = Lexicon.load(context.folder)
-        links = Links.load(context.folder / "markov", tables)
-        # a word translates the word of the same number, and is spelt like no other
-        own = tables.sources() == tables.targets
-        assert links.forward[own].sum() > 0.8 * links.forward.sum()
-        assert links.forward.sum() + links.null_forward.sum() == pytest.approx(
-            tables.target_counts.sum(), rel=1e-3
-        )
-        assert len(context.notes["markov_log_likelihoods"]) == 3
-        first = files(context.folder)
-        assert len(first) == len(fields(Lexicon)) + len(fields(Links))
-        lexicon.run(replace(context, jobs=3), chains=0, markov=3)
-        assert files(context.folder) == first
-
-    def test_none_by_default(self, context):
-        lexicon.run(context)
-        assert not (context.folder / "markov").exists()
-
-
 def no_base(monkeypatch):
     """Let a small corpus be all that counts."""
     for name in ("BASE", "_BLOCK"):
@@ -486,8 +464,6 @@ def test_no_text_at_all_is_refused(context, preprocess):
         ("spelling", -0.5),
         ("chains", -2),
         ("chains", 101),
-        ("markov", -1),
-        ("markov", 101),
     ],
 )
 def test_options_out_of_range_are_refused(context, option, value):
