@@ -99,7 +99,6 @@ def resources(seed=0):
         Vocabulary(SOURCE, counts[0]),
         Vocabulary(TARGET, counts[1]),
         links_of(lexicon),
-        links_of(lexicon, 1),
     )
 
 
