@@ -13,7 +13,11 @@ import pytest
 import align
 
 ROOT = Path(__file__).resolve().parent.parent
-CONDA_NAMES = {"fasttext-community": "fasttext", "matplotlib": "matplotlib-base"}
+CONDA_NAMES = {
+    "fasttext-community": "fasttext",
+    "matplotlib": "matplotlib-base",
+    "playwright": "playwright-python",
+}
 BOUNDS_DIFFER = {"fasttext"}  # conda-forge packages the original, with its own versions
 
 

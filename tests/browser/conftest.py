@@ -1,12 +1,11 @@
-"""A real Chromium for the tests of the pages; without one they are skipped."""
+"""A real Chromium for the tests of the pages."""
 
-import importlib.util
+import os
 import shutil
-import sys
-from pathlib import Path
 
 import numpy as np
 import pytest
+from playwright.sync_api import sync_playwright
 
 from align.data.vocabulary import Vocabulary
 from align.features import Resources, feature_names
@@ -14,54 +13,64 @@ from align.model.folder import Model
 from align.text.processor import TextProcessor
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+FLAGS = ["--no-sandbox", "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"]
 
 
-def _driver():
-    """Load ``driver.py``, which lies beside this file and in no package."""
-    name = "liaison_test_browser"
-    if name not in sys.modules:
-        spec = importlib.util.spec_from_file_location(name, Path(__file__).with_name("driver.py"))
-        sys.modules[name] = importlib.util.module_from_spec(spec)
-        spec.loader.exec_module(sys.modules[name])
-    return sys.modules[name]
-
-
-@pytest.fixture(scope="session")
-def browser(tmp_path_factory):
-    """One browser for all tests."""
+@pytest.fixture(scope="module")
+def browser():
+    """One browser for all tests of a file; where none is installed, they are skipped, but not in CI."""
     program = next(filter(None, map(shutil.which, PROGRAMS)), None)
     if program is None:
-        pytest.skip(f"none of {', '.join(PROGRAMS)} is installed")
-    running = _driver().Chromium(program, tmp_path_factory.mktemp("profile"))
-    yield running
-    running.close()
-
-
-@pytest.fixture(scope="session")
-def windows(browser):
-    """The windows that are open already, by size and colour scheme."""
-    return {}
+        missing = pytest.fail if os.environ.get("CI") else pytest.skip
+        missing(f"none of {', '.join(PROGRAMS)} is installed")
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=program, args=FLAGS)
+        yield running
+        running.close()
 
 
 @pytest.fixture
-def open_page(browser, windows):
-    """Return a function that opens a page; at the end none may have had errors or opened a dialog."""
-    opened = []
+def problems():
+    """What pages have brought up: errors, warnings, their policy's too, dialogs, requests elsewhere."""
+    return []
+
+
+@pytest.fixture
+def open_page(browser, problems):
+    """Return a function that opens a page; at the end none may have had problems."""
+    contexts = []
 
     def open_one(url, *, width=1400, height=900, dark=False):
-        window = width, height, dark
-        if window not in windows:
-            windows[window] = browser.page(width=width, height=height, dark=dark)
-        page = windows[window]
-        page.forget()
-        opened.append(page)
-        page.open(url)
+        context = browser.new_context(
+            viewport={"width": width, "height": height},
+            is_mobile=width < 500,
+            color_scheme="dark" if dark else "light",
+            reduced_motion="reduce",
+            locale="en-GB",
+        )
+        contexts.append(context)
+        allowed = url.partition("#")[0]
+
+        def requested(request):
+            if not request.url.startswith("data:,") and request.url not in (url, allowed, f"{allowed}align"):
+                problems.append(f"requested: {request.url}")
+
+        def dialog(opened):
+            problems.append(f"dialog: {opened.message}")
+            opened.dismiss()
+
+        page = context.new_page()
+        page.on("console", lambda message: problems.append(message.text))
+        page.on("pageerror", lambda error: problems.append(str(error)))
+        page.on("dialog", dialog)
+        page.on("request", requested)
+        page.goto(url)
         return page
 
     yield open_one
-    for page in opened:
-        assert page.problems() == []
-        assert page.dialogs() == []
+    for context in contexts:
+        context.close()
+    assert problems == []
 
 
 @pytest.fixture(scope="session")

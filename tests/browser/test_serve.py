@@ -14,6 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import expect
 
 from align.cli import explorer, serve
 from align.cli.explorer import MOST_BYTES, MOST_CHARACTERS, make_server
@@ -298,40 +299,42 @@ def process(tiny_model):
 
 
 class TestExplorer:
-    def test_pasting_two_sentences_shows_links_and_ctrl_c_ends_it(self, process, open_page):
+    def test_pasting_two_sentences_shows_links_and_ctrl_c_ends_it(self, process, open_page, problems):
         running, address = process
         assert address.startswith("http://127.0.0.1:")
         assert address.endswith("/\n")
         page = open_page(address.strip())
-        assert page.text("h1").endswith("/<b>tiny English → French")
-        assert "converged, duality gap 0.8 % of the primal, 7 passes" in page.text(".facts")
+        assert page.inner_text("h1").endswith("/<b>tiny English → French")
+        assert "converged, duality gap 0.8 % of the primal, 7 passes" in page.inner_text(".facts")
         page.fill("#own-source", PAIR["source"])
         page.fill("#own-target", PAIR["target"])
         page.click("#own button")
-        page.wait("document.querySelector('#lines .line')")
-        assert page.text("#pair-title") == "Pair 1"
-        assert page.count("#lines .line") == 4
-        assert page.count("#matrix tbody td") == 24
+        page.wait_for_selector("#lines .line")
+        assert page.inner_text("#pair-title") == "Pair 1"
+        assert page.locator("#lines .line").count() == 4
+        assert page.locator("#matrix tbody td").count() == 24
         page.hover("#matrix tbody tr:first-child td[data-edge]")
-        assert "same_word" in page.texts("#reasons .name")
+        assert "same_word" in page.locator("#reasons .name").all_inner_texts()
 
         page.fill("#own-source", "<img src=x onerror=alert(1)>")
         page.fill("#own-target", "img")
         page.click("#own button")
-        page.wait("document.getElementById('pair-title').innerText === 'Pair 2'")
-        assert page.count("img") == 0
-        assert page.texts("#list tbody button") == ["Pair 2", "Pair 1"]
-        page.press("ArrowRight")
+        expect(page.locator("#pair-title")).to_have_text("Pair 2")
+        assert page.locator("img").count() == 0
+        assert page.locator("#list tbody button").all_inner_texts() == ["Pair 2", "Pair 1"]
+        page.keyboard.press("ArrowRight")
 
         running.send_signal(signal.SIGINT)
         assert running.wait(20) == 0
         assert running.stderr.read() == ""
         page.click("#own button")
-        page.wait("document.getElementById('own-message').innerText")
-        assert page.text("#own-message") == "The server does not answer: is it still running?"
-        page.forget()
+        told = "The server does not answer: is it still running?"
+        expect(page.locator("#own-message")).to_have_text(told)
+        (problem,) = problems
+        assert "ERR_CONNECTION_REFUSED" in problem
+        problems.clear()
 
-    def test_what_is_refused_is_told(self, tiny_model, open_page):
+    def test_what_is_refused_is_told(self, tiny_model, open_page, problems):
         aligner = Aligner.load(tiny_model)
         page = serve.explorer_page(aligner, "tiny")
         with running(make_server(0, page, lambda *pair: serve.linked(aligner, *pair))) as number:
@@ -339,9 +342,11 @@ class TestExplorer:
             page.fill("#own-source", "word " * 201)
             page.fill("#own-target", "mot")
             page.click("#own button")
-            page.wait("document.getElementById('own-message').innerText")
-            assert page.text("#own-message") == "source has 201 words; at most 200 can be shown, so split it"
-            page.forget()
+            told = "source has 201 words; at most 200 can be shown, so split it"
+            expect(page.locator("#own-message")).to_have_text(told)
+            (problem,) = problems
+            assert "400 (Bad Request)" in problem
+            problems.clear()
 
 
 def test_answers_come_one_at_a_time():
