@@ -134,8 +134,8 @@ class Training:
         # training.json tells the passes that were taken, not those allowed
         names = {field.name for field in fields(Learner)} - {"passes"}
         options = {name: value for name, value in self.options.items() if name in names}
-        most = self.options.get("fertility", 1)
-        return Learner(self.edges, self.labels, most=most, origin=self._origin(), **options)
+        fertility = self.options.get("fertility", 1)
+        return Learner(self.edges, self.labels, max_fertility=fertility, origin=self._origin(), **options)
 
     def calibration(self, weights: np.ndarray) -> Calibration:
         """Return the calibration of weights that were learnt from all pairs."""

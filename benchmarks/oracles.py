@@ -1,4 +1,4 @@
-"""What an oracle call costs: assignment and flow against linear programmes, and projections against both.
+"""What an oracle call costs: assignment and flow against linear programs, and projections against both.
 
 The pairs are the gold pairs that may train, their weights those learnt from them.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,10 +17,10 @@ from scipy.optimize import linear_sum_assignment
 from align.cli.parser import Parser
 from align.features import Edges
 from align.matching import assignment as matching
-from align.matching import fertility, projections
+from align.matching import fertility, linear_program, projections
 from align.problems.labels import Labels
-from align.problems.linear_program import ProgrammeProblem
-from align.problems.problem import MatchingProblem
+from align.problems.linear_program import LinearProgramProblem
+from align.problems.matching import MatchingProblem
 from align.solvers import bcfw
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
@@ -56,8 +57,10 @@ def run(args: argparse.Namespace) -> None:
     """Measure and write the table."""
     args.out.mkdir(parents=True, exist_ok=True)
     rows = []
-    for most in (1, 2):
-        rows += oracle_rows(*gold_pairs(args, most), most, rounds=args.rounds, seed=args.seed)
+    for max_fertility in (1, 2):
+        rows += oracle_rows(
+            *gold_pairs(args, max_fertility), max_fertility, rounds=args.rounds, seed=args.seed
+        )
     rows += projection_rows(rounds=args.rounds, seed=args.seed)
     told = facts(args.seed)
     worst = worst_differences(args.seed)
@@ -68,7 +71,7 @@ def run(args: argparse.Namespace) -> None:
             NOTES.format(rounds=args.rounds, side=SIDE),
             markdown([line(row) for row in rows]),
             f"Largest difference of values in {PROBLEMS} random rectangular problems with ties and "
-            f"negative weights: assignment against its programme {worst[1]:.1e}, "
+            f"negative weights: assignment against its linear program {worst[1]:.1e}, "
             f"flow against its own {worst[2]:.1e}.\n",
         ]
     )
@@ -76,7 +79,7 @@ def run(args: argparse.Namespace) -> None:
     print(text, end="")
 
 
-def gold_pairs(args: argparse.Namespace, most: int) -> tuple[Edges, Labels]:
+def gold_pairs(args: argparse.Namespace, max_fertility: int) -> tuple[Edges, Labels]:
     """Run the pipeline as far as features of the gold pairs that train; return these and their labels."""
     settings = hansards.merged(hansards.settings(args, str(args.size), args.size), {"gold": {"train": TRAIN}})
     pipeline = Pipeline(
@@ -87,14 +90,18 @@ def gold_pairs(args: argparse.Namespace, most: int) -> tuple[Edges, Labels]:
         jobs=args.jobs,
         seed=args.seed,
     )
-    pipeline.run("featurize", ["train.labels=gold", f"train.fertility={most}"])
+    pipeline.run("featurize", ["train.labels=gold", f"train.fertility={max_fertility}"])
     return Edges.load(pipeline.folder("featurize") / "edges"), Labels.load(pipeline.folder("label"))
 
 
-def oracle_rows(edges: Edges, labels: Labels, most: int, *, rounds: int, seed: int) -> list[dict[str, Any]]:
-    """Return what the compiled oracle costs, the linear programme, and a step of bcfw, in microseconds."""
-    problem = MatchingProblem(edges, labels, pairs=np.flatnonzero(labels.counts() > 0), most=most)
-    programme = ProgrammeProblem(problem)
+def oracle_rows(
+    edges: Edges, labels: Labels, max_fertility: int, *, rounds: int, seed: int
+) -> list[dict[str, Any]]:
+    """Return what the compiled oracle costs, the linear program, and a step of bcfw, in microseconds."""
+    problem = MatchingProblem(
+        edges, labels, pairs=np.flatnonzero(labels.counts() > 0), max_fertility=max_fertility
+    )
+    reference = LinearProgramProblem(problem)
     w = bcfw(problem, lam=LAM, seed=seed).weights
     block, passes = np.arange(problem.n), 20
 
@@ -102,9 +109,9 @@ def oracle_rows(edges: Edges, labels: Labels, most: int, *, rounds: int, seed: i
         bcfw(problem, lam=LAM, passes=passes, cache=0, gap_every=passes + 1, tolerance=0.0, seed=seed)
 
     compiled = timed(lambda: problem.oracles(w, block), rounds) / problem.n
-    slow = timed(lambda: programme.oracles(w, block), 1) / problem.n
+    slow = timed(lambda: reference.oracles(w, block), 1) / problem.n
     one = timed(steps, rounds) / passes / problem.n
-    kind = "assignment" if most == 1 else f"flow, {most} links a word"
+    kind = "assignment" if max_fertility == 1 else f"flow, {max_fertility} links a word"
     return [
         {"what": f"max oracle: {kind}", "pairs": problem.n, "us": compiled, "ratio": 1.0},
         {"what": "the same by HiGHS", "pairs": problem.n, "us": slow, "ratio": slow / compiled},
@@ -117,13 +124,14 @@ def projection_rows(*, rounds: int, seed: int) -> list[dict[str, Any]]:
     generator = np.random.default_rng(seed)
     shapes = np.full((BLOCK, 2), SIDE, dtype=np.int32)
     offsets = np.arange(BLOCK + 1, dtype=np.int64) * SIDE * SIDE
+    by_entropy = partial(projections.onto_matchings, entropic=True)
     rows = []
     for scale in SCALES:
         points = scale * generator.normal(size=offsets[-1])
         tasks: dict[str, Callable[[], object]] = {
             "assignment": lambda: matching.solve(points, shapes, offsets),  # noqa: B023 (called at once)
             "Euclidean projection": lambda: projections.onto_matchings(points, shapes, offsets),  # noqa: B023
-            "projection by entropy": lambda: projections.onto_matchings_by_entropy(points, shapes, offsets),  # noqa: B023
+            "projection by entropy": lambda: by_entropy(points, shapes, offsets),  # noqa: B023
             "scipy's linear_sum_assignment": lambda: _by_scipy(points.reshape(BLOCK, SIDE, SIDE)),  # noqa: B023
         }
         took = {what: timed(task, rounds) / BLOCK for what, task in tasks.items()}
@@ -164,13 +172,13 @@ def worst_differences(seed: int) -> dict[int, float]:
         shapes = np.array([[n, m]], dtype=np.int32)
         offsets = np.array([0, n * m])
         links = matching.solve(theta.ravel(), shapes, offsets).reshape(n, m)
-        several = fertility.solve(theta.ravel(), shapes, offsets, *costs, most=2).reshape(n, m)
-        for most, prices, found, reference in (
-            (1, free, links, matching.lp(theta)),
-            (2, costs, several, fertility.lp(theta, *costs, most=2)),
+        several = fertility.solve(theta.ravel(), shapes, offsets, *costs, max_fertility=2).reshape(n, m)
+        for max_fertility, prices, found, reference in (
+            (1, free, links, linear_program.solve(theta, *free)),
+            (2, costs, several, linear_program.solve(theta, *costs, max_fertility=2)),
         ):
             values = [fertility.total(theta, *prices, own) for own in (found, reference)]
-            worst[most] = max(worst[most], abs(values[0] - values[1]))
+            worst[max_fertility] = max(worst[max_fertility], abs(values[0] - values[1]))
     return worst
 
 

@@ -30,7 +30,7 @@ from align.matching import assignment as matching
 from align.matching import quadratic
 from align.model.folder import Model
 from align.problems.labels import Labels
-from align.problems.problem import MatchingProblem
+from align.problems.matching import MatchingProblem
 from align.problems.quadratic import QuadraticProblem
 from align.solvers import bcfw
 from benchmarks import hansards, recipe

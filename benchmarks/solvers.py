@@ -24,8 +24,9 @@ from align.core.arrays import load_array
 from align.core.errors import InputError
 from align.features import Edges
 from align.problems.labels import Labels
+from align.problems.matching import MatchingProblem
 from align.problems.multilabel import MultilabelProblem, all_edges
-from align.problems.problem import MatchingProblem, Problem
+from align.problems.protocol import Problem
 from align.solvers import SOLVERS, Fit, Row
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
@@ -176,7 +177,7 @@ def solvers_of(text: str | None) -> list[str]:
 def fits(name: str, problem: Problem) -> bool:
     """Tell whether a solver, or a variant, can solve a problem: some solve matchings alone."""
     solver = SOLVERS[VARIANTS[name][0] if name in VARIANTS else name]
-    return solver.most is None or isinstance(problem, MatchingProblem)
+    return solver.max_fertility is None or isinstance(problem, MatchingProblem)
 
 
 def scene_tasks(path: Path) -> list[Task]:

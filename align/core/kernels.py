@@ -19,12 +19,16 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import Any, TypeVar, overload
+from typing import Any, TypeAlias, TypeVar, overload
 
 import numba
+import numpy as np
 from numba.core import config as _numba_config
 
 Function = TypeVar("Function", bound=Callable[..., Any])
+
+# What a kernel takes where several arrays belong together: their order is told where they are made.
+Arrays: TypeAlias = tuple[np.ndarray, ...]
 
 _PACKAGE = Path(__file__).parent.parent
 _PREFIX = "kernels-"

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from align.matching.decoding import decode, score
-from align.problems.linear_program import ProgrammeProblem
-from align.problems.problem import MatchingProblem, Summing
+from align.problems.linear_program import LinearProgramProblem
+from align.problems.matching import MatchingProblem
+from align.problems.protocol import Summing
 from align.solvers import SOLVERS
 
 if TYPE_CHECKING:
@@ -26,9 +27,9 @@ if TYPE_CHECKING:
 # Pairs whose features are copied at a time.
 _PAIRS_AT_A_TIME = 256
 
-ORACLES = ("assignment", "programme")
+ORACLES = ("assignment", "linear_program", "programme")
 
-Task: TypeAlias = MatchingProblem | ProgrammeProblem
+Task: TypeAlias = MatchingProblem | LinearProgramProblem
 
 
 @dataclass(frozen=True)
@@ -44,11 +45,11 @@ class Learner:
     solver : str
         A name in :data:`align.solvers.SOLVERS`.
     lam, cost_fn, cost_fp, passes, tolerance, seed, origin, ball
-        As of the solver and of :class:`~align.problems.problem.MatchingProblem`; not all solvers take a ball.
-    most : int
+        As of the solver and of :class:`~align.problems.matching.MatchingProblem`.
+    max_fertility : int
         Links that a word may have, >= 1.
     oracle : str
-        One of :data:`ORACLES`: an assignment (with ``most`` > 1 a flow), or the same by linear programming.
+        One of :data:`ORACLES`: an assignment (with several links a word a flow), or a linear program.
     sharing : function, optional
         ``sharing(learner, problem, pairs)`` returns who makes the sums over all of some pairs, or None.
     """
@@ -62,7 +63,7 @@ class Learner:
     passes: int = 50
     tolerance: float = 1e-3
     seed: int = 0
-    most: int = 1
+    max_fertility: int = 1
     origin: np.ndarray | None = None
     ball: float | None = None
     oracle: str = "assignment"
@@ -89,9 +90,9 @@ class Learner:
             cost_fn=self.cost_fn,
             cost_fp=self.cost_fp,
             pairs=pairs,
-            most=self.most,
+            max_fertility=self.max_fertility,
         )
-        problem = compiled if self.oracle == "assignment" else ProgrammeProblem(compiled)
+        problem = compiled if self.oracle == "assignment" else LinearProgramProblem(compiled)
         if self.sharing is not None:
             problem.summing = self.sharing(self, problem, pairs)
         return problem
@@ -102,7 +103,7 @@ class Learner:
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
             block = pairs[start : start + _PAIRS_AT_A_TIME]
             edges, labels = self.edges.take(block), self.labels.take(block)
-            scores, linked, _ = decode(score(edges, weights), most=self.most)
+            scores, linked, _ = decode(score(edges, weights), max_fertility=self.max_fertility)
             sure, free = labels.dense(edges.shapes)
             shift = self.edges.offsets[block] - edges.offsets[:-1]
             of_pair = np.searchsorted(edges.offsets, linked, side="right") - 1

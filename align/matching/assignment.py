@@ -9,8 +9,7 @@ path of reduced costs u_j + v_k - theta_jk >= 0 to a free column, or to a row th
 a link (u_j = 0 is the price of staying alone, as if each row had a column of weight 0 to itself). Most rows
 never need the search: the bidding step of [1]_ (augmenting row reduction) settles them first.
 
-The same maximum is a linear programme over the convex hull of the matchings, whose constraint matrix is
-totally unimodular, so its vertices are integral: :func:`lp` solves it so, as the reference.
+The reference is the same maximum as a linear program (:mod:`align.matching.linear_program`).
 
 References
 ----------
@@ -22,15 +21,9 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from align.core.errors import WorkError
 from align.core.kernels import kernel
-
-# Outcomes of the block kernel other than "all solved": which check the input failed.
-_SOLVED, _MISFIT, _NOT_FINITE = 0, 1, 2
 
 
 def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -58,31 +51,50 @@ def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndar
     ValueError
         If a weight is NaN or infinite, or the arrays do not fit each other.
     """
-    theta, shapes, offsets = block_arrays("matching", theta, shapes, offsets)
+    theta, shapes, offsets = checked_block("matching", theta, shapes, offsets)
     links = np.zeros(len(theta), dtype=np.bool_)
-    outcome, pair = _solve_block(theta, shapes, offsets, links)
-    if outcome == _MISFIT:
-        raise ValueError(
-            f"matching: the offsets of pair {pair} do not fit its shape; give n * m edges a pair"
-        )
-    if outcome == _NOT_FINITE:
-        raise ValueError(f"matching: pair {pair} has a weight that is NaN or infinite; give finite weights")
+    _solve_block(theta, shapes, offsets, links)
     return links
 
 
-def block_arrays(
-    where: str, theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray
+def checked_block(
+    where: str, values: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, *, least: float = np.nan
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the arrays of a block as kernels take them; a ValueError that begins with ``where`` else."""
-    theta = writeable(theta)
+    """Return the arrays of a block, as of :func:`solve`, as kernels take them.
+
+    Parameters
+    ----------
+    where : str
+        What messages begin with.
+    values, shapes, offsets
+        A value an edge, finite, and the shapes and offsets of the pairs.
+    least : float
+        A value that is allowed though it is not finite.
+
+    Raises
+    ------
+    ValueError
+        If a value is NaN or infinite, or the arrays do not fit each other.
+    """
+    values = writeable(values)
     shapes = np.ascontiguousarray(shapes, dtype=np.int32)
     offsets = np.ascontiguousarray(offsets, dtype=np.int64)
-    if theta.ndim != 1 or shapes.ndim != 2 or shapes.shape[1] != 2 or offsets.shape != (len(shapes) + 1,):
+    if values.ndim != 1 or shapes.ndim != 2 or shapes.shape[1] != 2 or offsets.shape != (len(shapes) + 1,):
         raise ValueError(
-            f"{where}: theta {theta.shape}, shapes {shapes.shape} and offsets {offsets.shape} do not fit; "
+            f"{where}: values {values.shape}, shapes {shapes.shape} and offsets {offsets.shape} do not fit; "
             "give (E,), (N, 2) and (N + 1,)"
         )
-    return theta, shapes, offsets
+    misfit = (np.diff(offsets) != shapes.prod(axis=1, dtype=np.int64)) | (shapes < 0).any(axis=1)
+    misfit |= (offsets[:-1] < 0) | (offsets[1:] > len(values))
+    if misfit.any():
+        raise ValueError(
+            f"{where}: the offsets of pair {np.argmax(misfit)} do not fit its shape; give n * m edges a pair"
+        )
+    odd = ~(np.isfinite(values) | (values == least))
+    if odd.any():
+        pair = np.searchsorted(offsets, np.argmax(odd), side="right") - 1
+        raise ValueError(f"{where}: pair {pair} has a weight that is NaN or infinite; give finite weights")
+    return values, shapes, offsets
 
 
 def writeable(values: np.ndarray) -> np.ndarray:
@@ -91,80 +103,14 @@ def writeable(values: np.ndarray) -> np.ndarray:
     return values if values.flags.writeable else values.copy()
 
 
-def lp(theta: np.ndarray) -> np.ndarray:
-    """Return a maximum-weight matching of one pair by linear programming (HiGHS dual simplex).
-
-    The reference for :func:`solve`, some hundred times slower; tests and benchmarks use it.
-
-    Parameters
-    ----------
-    theta : ndarray of float64, shape (n, m)
-        Weights, finite.
-
-    Returns
-    -------
-    ndarray of bool, shape (n, m)
-        True where the edge is linked; never where its weight is <= 0.
-
-    Raises
-    ------
-    ValueError
-        If a weight is NaN or infinite, or ``theta`` is not a matrix.
-    WorkError
-        If HiGHS fails, or its solution is not integral.
-    """
-    # Only the reference needs these: the library itself does without their import time.
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix
-
-    theta = np.asarray(theta, dtype=np.float64)
-    if theta.ndim != 2:
-        raise ValueError(f"lp: theta has {theta.ndim} dimensions; give a matrix (n, m)")
-    if not np.isfinite(theta).all():
-        raise ValueError("lp: theta has a weight that is NaN or infinite; give finite weights")
-    links = np.zeros(theta.shape, dtype=np.bool_)
-    rows, columns = np.nonzero(theta > 0)
-    if not len(rows):
-        return links
-    edges = np.arange(len(rows))
-    constraints: Any = csr_matrix(
-        (np.ones(2 * len(rows)), (np.concatenate([rows, theta.shape[0] + columns]), np.tile(edges, 2))),
-        shape=(sum(theta.shape), len(rows)),
-    )
-    # The tolerances of HiGHS are absolute: weights are brought to the order of 1 first.
-    result = linprog(
-        -theta[rows, columns] / theta.max(),
-        A_ub=constraints,
-        b_ub=np.ones(sum(theta.shape)),
-        bounds=(0, 1),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if result.status != 0 or result.x is None:
-        raise WorkError(f"lp: HiGHS stopped with {result.message!r}; use the assignment solver")
-    off = np.abs(result.x - np.round(result.x)).max()
-    if off > 1e-7:
-        raise WorkError(f"lp: the solution is {off:.1e} away from integers; use the assignment solver")
-    links[rows, columns] = result.x > 0.5
-    return links
-
-
 @kernel
-def _solve_block(
-    theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, links: np.ndarray
-) -> tuple[int, int]:
-    """Solve every pair into ``links``; returns (outcome, index of the pair at fault or -1)."""
+def _solve_block(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, links: np.ndarray) -> None:
+    """Solve every pair into ``links``."""
     reals, wholes = scratch(shapes)
     for pair in range(len(shapes)):
         n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
         first, last = offsets[pair], offsets[pair + 1]
-        if n < 0 or m < 0 or first < 0 or last > len(theta) or last - first != n * m:
-            return _MISFIT, pair
-        for edge in range(first, last):
-            if not np.isfinite(theta[edge]):
-                return _NOT_FINITE, pair
         solve_pair(theta[first:last], n, m, links[first:last], reals, wholes)
-    return _SOLVED, -1
 
 
 @kernel

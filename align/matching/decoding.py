@@ -7,17 +7,14 @@ labelling.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
 from align.core.kernels import kernel
+from align.features import Edges
 from align.features.scoring import Scores, score_edges
-from align.matching import assignment as matching
-from align.matching import fertility
-
-if TYPE_CHECKING:
-    from align.features import Edges
+from align.matching import assignment, fertility
 
 
 class Decoded(NamedTuple):
@@ -55,26 +52,26 @@ def score(edges: Edges, weights: np.ndarray) -> Scores:
     return Scores(edges.shapes, edges.offsets, score_edges(edges.features, weights[:own]), costs)
 
 
-def decode(scored: Scores, *, most: int = 1, bias: float = 0.0) -> Decoded:
+def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Decoded:
     """Return the best links of each pair of a block.
 
     Parameters
     ----------
     scored : Scores
-        Scores of the edges; where ``most`` > 1 the costs of the words too.
-    most : int
+        Scores of the edges; where ``max_fertility`` > 1 the costs of the words too.
+    max_fertility : int
         Links that a word may have, >= 1.
     bias : float
         Added to the score of every possible link, but not to the scores returned.
     """
     scores, shapes, offsets = scored.scores, scored.shapes, scored.offsets
     raised = scores + bias if bias else scores
-    if most == 1:
-        linked = np.flatnonzero(matching.solve(raised, shapes, offsets))
+    if max_fertility == 1:
+        linked = np.flatnonzero(assignment.solve(raised, shapes, offsets))
         return Decoded(scores, linked, np.zeros(len(linked)))
     if scored.costs is None:
         raise ValueError("decoding: several links a word, but no features of words")
-    links = fertility.solve(raised, shapes, offsets, *scored.costs, most=most)
+    links = fertility.solve(raised, shapes, offsets, *scored.costs, max_fertility=max_fertility)
     linked = np.flatnonzero(links)
     charges = np.zeros(len(linked))
     _charge(scores, linked, shapes, *scored.costs, charges)

@@ -6,7 +6,8 @@ a word the task is, over y in {0, 1}^(n x m) with row and column sums (degrees) 
     max  sum_jk theta_jk y_jk - sum_j s_j max(0, a_j - 1) - sum_k t_k max(0, b_k - 1)
 
 ([1]_, section 3.1). It is a flow from source to target words through edges of capacity one; what a word pays
-is convex in its links, so the optimum of the linear programme is integral (:func:`lp`, the reference).
+is convex in its links, so the optimum of the linear program is integral (the reference,
+:mod:`align.matching.linear_program`).
 
 :func:`solve` lets the source words enter one after the other, and the links of each, by the cheapest path of
 reduced costs u_j + v_k - theta_jk (unlinked edges, >= 0) and theta_jk - u_j - v_k (linked ones, >= 0) to a
@@ -24,17 +25,11 @@ References
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
-from align.core.errors import WorkError
-from align.core.kernels import kernel
-from align.matching.assignment import block_arrays, writeable
-from align.matching.fertility_kernels import scratch, solve_pair
-
-# Outcomes of the block kernel other than "all solved": which check the input failed.
-_SOLVED, _MISFIT, _NOT_FINITE, _BAD_COST = 0, 1, 2, 3
+from align.core.kernels import Arrays, kernel
+from align.core.ragged import word_offsets
+from align.matching.assignment import checked_block, writeable
 
 
 def solve(
@@ -44,7 +39,7 @@ def solve(
     source_costs: np.ndarray,
     target_costs: np.ndarray,
     *,
-    most: int,
+    max_fertility: int,
 ) -> np.ndarray:
     """Return a best set of links of each pair of a block.
 
@@ -61,7 +56,7 @@ def solve(
         ``offsets[i + 1] - offsets[i] == n_i * m_i``.
     source_costs, target_costs : ndarray of float64, shapes (sum n_i,) and (sum m_i,)
         What each link of a word after its first costs, >= 0, pair after pair.
-    most : int
+    max_fertility : int
         Links that a word may have, K >= 1.
 
     Returns
@@ -74,26 +69,22 @@ def solve(
     ValueError
         If a weight is NaN or infinite, a cost is NaN or below 0, or the arrays do not fit each other.
     """
-    if most < 1:
-        raise ValueError(f"fertility: {most} links a word; give 1 or more")
-    theta, shapes, offsets = block_arrays("fertility", theta, shapes, offsets)
-    source_costs, target_costs = writeable(source_costs), writeable(target_costs)
-    words = shapes.sum(axis=0, dtype=np.int64)
-    if source_costs.shape != (words[0],) or target_costs.shape != (words[1],):
+    if max_fertility < 1:
+        raise ValueError(f"fertility: {max_fertility} links a word; give 1 or more")
+    theta, shapes, offsets = checked_block("fertility", theta, shapes, offsets)
+    costs = writeable(source_costs), writeable(target_costs)
+    words = word_offsets(shapes)
+    if [each.shape for each in costs] != [(starts[-1],) for starts in words]:
         raise ValueError(
-            f"fertility: costs {source_costs.shape} and {target_costs.shape} of {words[0]} and {words[1]} "
+            f"fertility: costs {costs[0].shape} and {costs[1].shape} of {words[0][-1]} and {words[1][-1]} "
             "words; give one a word"
         )
+    for each, starts in zip(costs, words, strict=True):
+        if not (each >= 0).all():
+            pair = np.searchsorted(starts, np.argmin(each >= 0), side="right") - 1
+            raise ValueError(f"fertility: pair {pair} has a cost that is NaN or below 0; give costs >= 0")
     links = np.zeros(len(theta), dtype=np.bool_)
-    outcome, pair = _solve_block(theta, shapes, offsets, source_costs, target_costs, int(most), links)
-    if outcome == _MISFIT:
-        raise ValueError(
-            f"fertility: the offsets of pair {pair} do not fit its shape; give n * m edges a pair"
-        )
-    if outcome == _NOT_FINITE:
-        raise ValueError(f"fertility: pair {pair} has a weight that is NaN or infinite; give finite weights")
-    if outcome == _BAD_COST:
-        raise ValueError(f"fertility: pair {pair} has a cost that is NaN or below 0; give costs >= 0")
+    _solve_block(theta, shapes, offsets, *costs, int(max_fertility), links)
     return links
 
 
@@ -105,69 +96,6 @@ def total(theta: np.ndarray, source_costs: np.ndarray, target_costs: np.ndarray,
     return float(theta[links].sum() - costs)
 
 
-def lp(theta: np.ndarray, source_costs: np.ndarray, target_costs: np.ndarray, *, most: int) -> np.ndarray:
-    """Return a best set of links of one pair by linear programming (HiGHS dual simplex).
-
-    The reference for :func:`solve`. A word's links are first (at most 1, free) and further ones
-    (at most K - 1, each at its cost).
-
-    Parameters
-    ----------
-    theta : ndarray of float64, shape (n, m)
-        Weights, finite.
-    source_costs, target_costs : ndarray of float64, shapes (n,) and (m,)
-        Costs of further links, finite, >= 0.
-    most : int
-        Links that a word may have, >= 1.
-
-    Returns
-    -------
-    ndarray of bool, shape (n, m)
-        True where the edge is linked; never where its weight is <= 0.
-
-    Raises
-    ------
-    WorkError
-        If HiGHS fails, or its solution is not integral.
-    """
-    # Only the reference needs these: the library itself does without their import time.
-    from scipy.optimize import linprog
-    from scipy.sparse import csr_matrix
-
-    links = np.zeros(theta.shape, dtype=np.bool_)
-    rows, columns = np.nonzero(theta > 0)
-    if not len(rows):
-        return links
-    n, edges, words = theta.shape[0], np.arange(len(rows)), np.arange(sum(theta.shape))
-    # links of a word - its further links <= 1; the edges come first, then the words' further links
-    constraints: Any = csr_matrix(
-        (
-            np.concatenate([np.ones(2 * len(rows)), -np.ones(len(words))]),
-            (
-                np.concatenate([rows, n + columns, words]),
-                np.concatenate([edges, edges, len(rows) + words]),
-            ),
-        ),
-        shape=(len(words), len(rows) + len(words)),
-    )
-    scale = theta.max()  # the tolerances of HiGHS are absolute: weights are brought to the order of 1 first
-    result = linprog(
-        np.concatenate([-theta[rows, columns], source_costs, target_costs]) / scale,
-        A_ub=constraints,
-        b_ub=np.ones(len(words)),
-        bounds=[(0, 1)] * len(rows) + [(0, most - 1)] * len(words),
-        method="highs-ds",
-        options={"primal_feasibility_tolerance": 1e-10, "dual_feasibility_tolerance": 1e-10},
-    )
-    if result.status != 0 or result.x is None:
-        raise WorkError(f"lp: HiGHS stopped with {result.message!r}; use the flow solver")
-    off = np.abs(result.x - np.round(result.x)).max()
-    if off > 1e-7:
-        raise WorkError(f"lp: the solution is {off:.1e} away from integers; use the flow solver")
-    links[rows, columns] = result.x[: len(rows)] > 0.5
-    return links
-
-
 @kernel
 def _solve_block(
     theta: np.ndarray,
@@ -175,26 +103,239 @@ def _solve_block(
     offsets: np.ndarray,
     source_costs: np.ndarray,
     target_costs: np.ndarray,
-    most: int,
+    max_fertility: int,
     links: np.ndarray,
-) -> tuple[int, int]:
-    """Solve every pair into ``links``; returns (outcome, index of the pair at fault or -1)."""
+) -> None:
+    """Solve every pair into ``links``."""
     work = scratch(shapes)
     source, target = 0, 0
     for pair in range(len(shapes)):
         n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
         first, last = offsets[pair], offsets[pair + 1]
-        if n < 0 or m < 0 or first < 0 or last > len(theta) or last - first != n * m:
-            return _MISFIT, pair
-        for edge in range(first, last):
-            if not np.isfinite(theta[edge]):
-                return _NOT_FINITE, pair
         s, t = source_costs[source : source + n], target_costs[target : target + m]
-        for costs in (s, t):
-            for cost in costs:
-                if not cost >= 0.0:
-                    return _BAD_COST, pair
-        solve_pair(theta[first:last], n, m, s, t, most, links[first:last], work)
+        solve_pair(theta[first:last], n, m, s, t, max_fertility, links[first:last], work)
         source += n
         target += m
-    return _SOLVED, -1
+
+
+@kernel
+def scratch(shapes: np.ndarray) -> Arrays:
+    """Return working memory for :func:`solve_pair`, enough for every pair of ``shapes``."""
+    size, edges = 1, 0
+    for pair in range(len(shapes)):
+        size = max(size, shapes[pair, 0], shapes[pair, 1])
+        edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
+    return (
+        np.empty(edges),
+        np.empty((4, edges), dtype=np.int64),
+        np.empty((2, size)),
+        np.empty((3, size + 1), dtype=np.int64),
+        np.empty(2 * size),
+        np.empty((3, 2 * size), dtype=np.int64),
+    )
+
+
+@kernel
+def solve_pair(
+    theta: np.ndarray,
+    n: int,
+    m: int,
+    source_costs: np.ndarray,
+    target_costs: np.ndarray,
+    max_fertility: int,
+    links: np.ndarray,
+    work: Arrays,
+) -> None:
+    """Solve one pair: ``theta`` (n * m,) finite float64 row by row, ``links`` (n * m,) bool is overwritten.
+
+    ``work`` comes from :func:`scratch`. The shorter side enters, its words are the rows here: fewer
+    searches.
+    """
+    links[:] = False
+    if n > m:
+        _gather(theta, m, n, 1, m, work)
+        _enter(m, n, target_costs, source_costs, max_fertility, links, work)
+    else:
+        _gather(theta, n, m, m, 1, work)
+        _enter(n, m, source_costs, target_costs, max_fertility, links, work)
+
+
+@kernel
+def _gather(theta: np.ndarray, rows: int, columns: int, down: int, right: int, work: Arrays) -> None:
+    """List the edges above 0, row by row: weight, place in ``theta``, column, row.
+
+    The edges of a row are ``starts[row]:starts[row + 1]``.
+    """
+    value, wholes, starts = work[0], work[1], work[3][0]
+    place, column_of, row_of = wholes[0], wholes[1], wholes[2]
+    count = 0
+    for row in range(rows):
+        starts[row] = count
+        for column in range(columns):
+            at = row * down + column * right
+            if theta[at] > 0.0:
+                value[count], place[count] = theta[at], at
+                column_of[count], row_of[count] = column, row
+                count += 1
+    starts[rows] = count
+
+
+@kernel
+def _enter(
+    rows: int,
+    columns: int,
+    row_costs: np.ndarray,
+    column_costs: np.ndarray,
+    max_fertility: int,
+    links: np.ndarray,
+    work: Arrays,
+) -> None:
+    """Let each row take its links, one after the other, as long as they pay."""
+    value, column_of, held = work[0], work[1][1], work[1][3]
+    u, v = work[2][0], work[2][1]
+    starts, row_degree, column_degree = work[3][0], work[3][1], work[3][2]
+    slots = min(max_fertility, rows)  # the links of column k are held[k * slots:][:column_degree[k]]
+    v[:columns] = 0.0
+    row_degree[:rows] = 0
+    column_degree[:columns] = 0
+    for root in range(rows):
+        u[root] = 0.0
+        for edge in range(starts[root], starts[root + 1]):
+            u[root] = max(u[root], value[edge] - v[column_of[edge]])
+        while row_degree[root] < max_fertility:
+            price = row_costs[root] if row_degree[root] > 0 else 0.0
+            if u[root] <= price:
+                break
+            end = _search(
+                root,
+                u[root] - price,
+                rows,
+                columns,
+                row_costs,
+                column_costs,
+                max_fertility,
+                slots,
+                links,
+                work,
+            )
+            if end < 0:
+                u[root] = price
+                break
+            if end >= rows:
+                column = end - rows
+                if column_degree[column] > 0:
+                    v[column] = column_costs[column]
+                column_degree[column] += 1
+                held[column * slots + column_degree[column] - 1] = -1
+            else:
+                row_degree[end] -= 1
+                u[end] = row_costs[end] if row_degree[end] > 0 else 0.0
+            row_degree[root] += 1
+            _flip(end, root, rows, slots, links, work)
+
+
+@kernel
+def _search(
+    root: int,
+    limit: float,
+    rows: int,
+    columns: int,
+    row_costs: np.ndarray,
+    column_costs: np.ndarray,
+    max_fertility: int,
+    slots: int,
+    links: np.ndarray,
+    work: Arrays,
+) -> int:
+    """Find the cheapest path from ``root`` to a word that takes or drops a link, and adjust the prices.
+
+    Returns the word at the end: a row, or ``rows`` + a column; -1 where nothing is cheaper than ``limit``.
+    ``before`` has the edge by which each word was reached.
+    """
+    value, place, column_of, row_of, held = work[0], work[1][0], work[1][1], work[1][2], work[1][3]
+    u, v = work[2][0], work[2][1]
+    starts, row_degree, column_degree = work[3][0], work[3][1], work[3][2]
+    distance = work[4]
+    before, waiting, passed = work[5][0], work[5][1], work[5][2]
+    distance[: rows + columns] = np.inf
+    length, end, waits, count = limit, -1, 0, 0
+    word, base = root, 0.0
+    while True:
+        if word < rows:
+            for edge in range(starts[word], starts[word + 1]):
+                if links[place[edge]]:
+                    continue
+                column = column_of[edge]
+                at = rows + column
+                reached = base + max((u[word] - value[edge]) + v[column], 0.0)
+                if reached < length and reached < distance[at]:
+                    if distance[at] == np.inf:
+                        waiting[waits] = at
+                        waits += 1
+                    distance[at], before[at] = reached, edge
+                    degree = column_degree[column]
+                    if degree < max_fertility:
+                        whole = reached
+                        if degree > 0:
+                            whole += max(column_costs[column] - v[column], 0.0)
+                        if whole < length:
+                            length, end = whole, at
+        else:
+            column = word - rows
+            for slot in range(column * slots, column * slots + column_degree[column]):
+                edge = held[slot]
+                row = row_of[edge]
+                reached = base + max((value[edge] - u[row]) - v[column], 0.0)
+                if row != root and reached < length and reached < distance[row]:
+                    if distance[row] == np.inf:
+                        waiting[waits] = row
+                        waits += 1
+                    distance[row], before[row] = reached, edge
+                    whole = reached + (max(u[row] - row_costs[row], 0.0) if row_degree[row] > 1 else u[row])
+                    if whole < length:
+                        length, end = whole, row
+        nearest, at = length, -1
+        for turn in range(waits):
+            if distance[waiting[turn]] < nearest:
+                nearest, at = distance[waiting[turn]], turn
+        if at < 0:
+            break
+        word, base = waiting[at], nearest
+        waits -= 1
+        waiting[at] = waiting[waits]
+        passed[count] = word
+        count += 1
+    u[root] -= length
+    for turn in range(count):
+        word = passed[turn]
+        if word < rows:
+            u[word] -= length - distance[word]
+        else:
+            v[word - rows] += length - distance[word]
+    return end
+
+
+@kernel
+def _flip(end: int, root: int, rows: int, slots: int, links: np.ndarray, work: Arrays) -> None:
+    """Flip the path from ``root`` to ``end``: each row on it moves from a column to the next."""
+    place, column_of, row_of, held = work[1][0], work[1][1], work[1][2], work[1][3]
+    before = work[5][0]
+    freed = -1  # the linked edge that the place of the next column is taken from
+    word = end
+    if end < rows:
+        freed = before[end]
+        links[place[freed]] = False
+        word = rows + column_of[freed]
+    while True:
+        edge = before[word]
+        links[place[edge]] = True
+        slot = (word - rows) * slots
+        while held[slot] != freed:
+            slot += 1
+        held[slot] = edge
+        row = row_of[edge]
+        if row == root:
+            return
+        freed = before[row]
+        links[place[freed]] = False
+        word = rows + column_of[freed]

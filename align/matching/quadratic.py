@@ -7,7 +7,7 @@ is
     max  sum_jk theta_jk y_jk + sum_jk b_jk y_jk y_(j+1)(k+1)    over matchings y.
 
 It is NP-hard in general; what is found here comes with a bound on the maximum. With z_jk <= y_jk and
-z_jk <= y_(j+1)(k+1) for the product it is a linear programme once fractions are allowed (:func:`relaxation`).
+z_jk <= y_(j+1)(k+1) for the product it is a linear program once fractions are allowed (:func:`relaxation`).
 Its dual gives a part s_jk in [0, b_jk] of each bonus to the first edge and the rest to the second,
 
     B(s) = max  sum_jk (theta_jk + s_jk + b_(j-1)(k-1) - s_(j-1)(k-1)) y_jk    over matchings y,
@@ -32,7 +32,18 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from align.core.errors import WorkError
-from align.matching.quadratic_kernels import solve_block
+from align.core.kernels import Arrays, kernel
+from align.matching import assignment
+from align.matching.assignment import checked_block
+
+# The step length is halved after so many steps in a row that did not lower the bound.
+_PATIENCE = 5
+
+# Rounds of the local search: each goes once through all moves.
+_ROUNDS = 20
+
+# A move has to gain more than rounding may.
+_LEAST = 1e-12
 
 
 class Solution(NamedTuple):
@@ -54,14 +65,14 @@ class Solution(NamedTuple):
 
 
 class Relaxed(NamedTuple):
-    """A solution of the linear programme of one pair.
+    """A solution of the linear program of one pair.
 
     Attributes
     ----------
     links : ndarray of float64, shape (n, m)
         In [0, 1].
     value : float
-        The maximum of the programme, no less than that of any matching.
+        The maximum of the program, no less than that of any matching.
     integral : bool
         Whether the links are a matching, which then is a best one.
     """
@@ -96,7 +107,7 @@ def solve(
     offsets : ndarray of int64, shape (N + 1,)
         ``offsets[i + 1] - offsets[i] == n_i * m_i``.
     steps : int
-        At most so many matchings a pair for the bound, >= 1.
+        At worth so many matchings a pair for the bound, >= 1.
     tolerance : float
         Stop where bound - value <= tolerance * (1 + bound), >= 0.
 
@@ -110,24 +121,16 @@ def solve(
         If a weight is NaN or infinite, a bonus is so or negative, the arrays do not fit each other, or an
         option is out of its range.
     """
-    theta, bonus = (np.array(values, dtype=np.float64) for values in (theta, bonus))
-    shapes = np.ascontiguousarray(shapes, dtype=np.int32)
-    offsets = np.ascontiguousarray(offsets, dtype=np.int64)
     if steps < 1 or not tolerance >= 0:
         raise ValueError(f"quadratic: {steps} steps, tolerance {tolerance}; give 1 or more, and 0 or more")
-    if theta.ndim != 1 or theta.shape != bonus.shape or shapes.ndim != 2 or shapes.shape[1] != 2:
-        raise ValueError(
-            f"quadratic: theta {theta.shape}, bonus {bonus.shape} and shapes {shapes.shape} do not fit; "
-            "give (E,), (E,) and (N, 2)"
-        )
-    sizes = shapes.prod(axis=1, dtype=np.int64)
-    if shapes.min(initial=0) < 0 or not np.array_equal(offsets, [0, *np.cumsum(sizes)]):
-        raise ValueError("quadratic: offsets and shapes do not fit; give n * m edges a pair")
-    if offsets[-1] != len(theta):
-        raise ValueError(f"quadratic: {len(theta)} weights of {offsets[-1]} edges; give one an edge")
-    _check(theta, bonus)
+    theta, shapes, offsets = checked_block("quadratic", theta, shapes, offsets)
+    bonus, _, _ = checked_block("quadratic", bonus, shapes, offsets)
+    if not len(theta) == len(bonus) == offsets[-1]:
+        raise ValueError(f"quadratic: {len(theta)} weights and {len(bonus)} bonuses of {offsets[-1]} edges")
+    if bonus.min(initial=0) < 0:
+        raise ValueError("quadratic: a bonus is negative; give finite ones >= 0")
     links, values, bounds = np.zeros(len(theta), dtype=np.bool_), *np.empty((2, len(shapes)))
-    solve_block(theta, bonus, shapes, offsets, int(steps), float(tolerance), links, values, bounds)
+    _solve_block(theta, bonus, shapes, offsets, int(steps), float(tolerance), links, values, bounds)
     return Solution(links, values, bounds)
 
 
@@ -144,7 +147,7 @@ def consecutive(links: np.ndarray) -> np.ndarray:
 
 
 def relaxation(theta: np.ndarray, bonus: np.ndarray, *, integral: bool = False) -> Relaxed:
-    """Solve the linear programme of one pair by HiGHS.
+    """Solve the linear program of one pair by HiGHS.
 
     Parameters
     ----------
@@ -173,13 +176,14 @@ def relaxation(theta: np.ndarray, bonus: np.ndarray, *, integral: bool = False) 
     theta, bonus = np.asarray(theta, dtype=np.float64), np.asarray(bonus, dtype=np.float64)
     if theta.ndim != 2 or theta.shape != bonus.shape:
         raise ValueError(f"quadratic: theta {theta.shape} and bonus {bonus.shape}; give two of (n, m)")
-    _check(theta, bonus)
+    if not np.isfinite([theta, bonus]).all() or bonus.min(initial=0) < 0:
+        raise ValueError("quadratic: a weight or bonus is NaN or infinite, or a bonus negative; give others")
     links = np.zeros(theta.shape)
     # An edge that is worth nothing with both its bonuses can be left out of any solution.
-    most = theta.copy()
-    most[:-1, :-1] += bonus[:-1, :-1]
-    most[1:, 1:] += bonus[:-1, :-1]
-    rows, columns = np.nonzero(most > 0)
+    worth = theta.copy()
+    worth[:-1, :-1] += bonus[:-1, :-1]
+    worth[1:, 1:] += bonus[:-1, :-1]
+    rows, columns = np.nonzero(worth > 0)
     if not len(rows):
         return Relaxed(links, 0.0, True)
     (n, _), edges = theta.shape, len(rows)
@@ -200,7 +204,7 @@ def relaxation(theta: np.ndarray, bonus: np.ndarray, *, integral: bool = False) 
         ),
         shape=(sum(theta.shape) + 2 * len(gains), edges + len(gains)),
     )
-    scale = most.max()  # the tolerances of HiGHS are absolute: weights are brought to the order of 1 first
+    scale = worth.max()  # the tolerances of HiGHS are absolute: weights are brought to the order of 1 first
     result = milp(
         -np.concatenate([theta[rows, columns], gains]) / scale,
         constraints=LinearConstraint(
@@ -218,8 +222,249 @@ def relaxation(theta: np.ndarray, bonus: np.ndarray, *, integral: bool = False) 
     return Relaxed(links, max(total(theta, bonus, links), 0.0), near)
 
 
-def _check(theta: np.ndarray, bonus: np.ndarray) -> None:
-    if not np.isfinite(theta).all():
-        raise ValueError("quadratic: a weight is NaN or infinite; give finite weights")
-    if not (np.isfinite(bonus).all() and (bonus >= 0).all()):
-        raise ValueError("quadratic: a bonus is NaN, infinite or negative; give finite ones >= 0")
+@kernel
+def _solve_block(
+    theta: np.ndarray,
+    bonus: np.ndarray,
+    shapes: np.ndarray,
+    offsets: np.ndarray,
+    steps: int,
+    tolerance: float,
+    links: np.ndarray,
+    values: np.ndarray,
+    bounds: np.ndarray,
+) -> None:
+    """Solve every pair of a block into ``links`` (E,), ``values`` and ``bounds`` (N,)."""
+    edges, size = 0, 0
+    for pair in range(len(shapes)):
+        edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
+        size = max(size, shapes[pair, 0], shapes[pair, 1])
+    reals, found = np.empty((3, edges)), np.empty((2, edges), dtype=np.bool_)
+    prices, wholes = assignment.scratch(shapes)
+    targets = np.empty((3, size), dtype=np.int64)
+    work = (reals, found, prices, wholes, targets)
+    for pair in range(len(shapes)):
+        n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
+        first, last = offsets[pair], offsets[pair + 1]
+        values[pair], bounds[pair] = _solve_pair(
+            theta[first:last], bonus[first:last], n, m, steps, tolerance, work
+        )
+        for j in range(n):
+            if targets[0, j] >= 0:
+                links[first + j * m + targets[0, j]] = True
+
+
+@kernel
+def _solve_pair(
+    theta: np.ndarray, bonus: np.ndarray, n: int, m: int, steps: int, tolerance: float, work: Arrays
+) -> tuple[float, float]:
+    """Leave the target of each source word, or -1, in ``work[4][0]``; return (value, bound)."""
+    reals, found, prices, wholes, targets = work
+    split, adjusted, linked = reals[0, : n * m], reals[1, : n * m], found[0, : n * m]
+    best, bound, scale, waited = 0.0, np.inf, 1.0, 0
+    targets[0, :n] = -1
+    _halve(bonus, n, m, split)
+    for _ in range(steps):
+        _adjust(theta, bonus, split, n, m, adjusted)
+        assignment.solve_pair(adjusted, n, m, linked, prices, wholes)
+        upper = 0.0
+        for edge in range(n * m):
+            if linked[edge]:
+                upper += adjusted[edge]
+        waited = 0 if upper < bound else waited + 1
+        bound = min(bound, upper)
+        _targets_of(linked, n, m, targets[1])
+        value = _value(theta, bonus, n, m, targets[1])
+        slack = tolerance * (1.0 + abs(bound))
+        if value > best + _LEAST:
+            best = value
+            targets[0, :n] = targets[1, :n]
+            if bound - best > slack:
+                best = _improve(theta, bonus, n, m, best, work)
+        if bound - best <= slack:
+            break
+        if waited == _PATIENCE:
+            scale, waited = 0.5 * scale, 0
+        if not _descend(linked, bonus, n, m, scale * (upper - best), split):
+            break
+    return best, max(bound, best)
+
+
+@kernel
+def _halve(bonus: np.ndarray, n: int, m: int, split: np.ndarray) -> None:
+    """Start with half of each bonus at the first of its two edges; there is none without a second."""
+    split[:] = 0.0
+    for j in range(n - 1):
+        for k in range(m - 1):
+            split[j * m + k] = 0.5 * bonus[j * m + k]
+
+
+@kernel
+def _adjust(
+    theta: np.ndarray, bonus: np.ndarray, split: np.ndarray, n: int, m: int, adjusted: np.ndarray
+) -> None:
+    """Fill ``adjusted`` with the weights and each edge's parts of its two bonuses."""
+    for edge in range(n * m):
+        adjusted[edge] = theta[edge] + split[edge]
+    for j in range(n - 1):
+        for k in range(m - 1):
+            edge = j * m + k
+            adjusted[edge + m + 1] += bonus[edge] - split[edge]
+
+
+@kernel
+def _descend(linked: np.ndarray, bonus: np.ndarray, n: int, m: int, excess: float, split: np.ndarray) -> bool:
+    """Move ``split`` by a step of Polyak's length against the subgradient; False where this is 0.
+
+    The subgradient of a bonus is y_jk - y_(j+1)(k+1); what would leave [0, bonus] does not count.
+    """
+    square = 0.0
+    for j in range(n - 1):
+        for k in range(m - 1):
+            edge = j * m + k
+            if linked[edge] != linked[edge + m + 1]:
+                room = split[edge] if linked[edge] else bonus[edge] - split[edge]
+                square += 1.0 if room > 0.0 else 0.0
+    if square == 0.0:
+        return False
+    length = excess / square
+    for j in range(n - 1):
+        for k in range(m - 1):
+            edge = j * m + k
+            if linked[edge] and not linked[edge + m + 1]:
+                split[edge] = max(split[edge] - length, 0.0)
+            elif linked[edge + m + 1] and not linked[edge]:
+                split[edge] = min(split[edge] + length, bonus[edge])
+    return True
+
+
+@kernel
+def _targets_of(linked: np.ndarray, n: int, m: int, targets: np.ndarray) -> None:
+    for j in range(n):
+        targets[j] = -1
+        for k in range(m):
+            if linked[j * m + k]:
+                targets[j] = k
+
+
+@kernel
+def _value(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, targets: np.ndarray) -> float:
+    total = 0.0
+    for j in range(n):
+        k = targets[j]
+        if k >= 0:
+            total += theta[j * m + k]
+            if j + 1 < n and targets[j + 1] == k + 1:
+                total += bonus[j * m + k]
+    return total
+
+
+@kernel
+def _improve(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, best: float, work: Arrays) -> float:
+    """Improve ``targets[0]`` by local search; return its value.
+
+    Moves: the best matching when each bonus is given for granted where its other edge is linked; a link put
+    in the place of those of its two words, or taken out; the targets of two words exchanged; a run of
+    consecutive links moved by one word of either side.
+    """
+    targets = work[4]
+    current, trial = targets[0], targets[2]
+    trial[:n] = current[:n]
+    for _ in range(_ROUNDS):
+        before = best
+        best = _linearised(theta, bonus, n, m, best, work)
+        for j in range(n):
+            for k in range(m):
+                edge = j * m + k
+                worth = theta[edge] + bonus[edge]
+                if j > 0 and k > 0:
+                    worth += bonus[edge - m - 1]
+                if current[j] == k:
+                    trial[j] = -1
+                    best = _keep(theta, bonus, n, m, best, current, trial)
+                elif worth > 0.0:
+                    _put(trial, n, j, k)
+                    best = _keep(theta, bonus, n, m, best, current, trial)
+        for j in range(n):
+            for other in range(j):
+                if current[j] >= 0 and current[other] >= 0:
+                    trial[j], trial[other] = current[other], current[j]
+                    best = _keep(theta, bonus, n, m, best, current, trial)
+        best = _move_runs(theta, bonus, n, m, best, current, trial)
+        if best <= before:
+            break
+    return best
+
+
+@kernel
+def _linearised(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, best: float, work: Arrays) -> float:
+    reals, found, prices, wholes, targets = work
+    current, trial, weights, linked = targets[0], targets[2], reals[2, : n * m], found[1, : n * m]
+    weights[:] = theta
+    for j in range(n):
+        k = current[j]
+        if k >= 0 and j + 1 < n and k + 1 < m:
+            weights[(j + 1) * m + k + 1] += bonus[j * m + k]
+        if k > 0 and j > 0:
+            weights[(j - 1) * m + k - 1] += bonus[(j - 1) * m + k - 1]
+    assignment.solve_pair(weights, n, m, linked, prices, wholes)
+    _targets_of(linked, n, m, trial)
+    return _keep(theta, bonus, n, m, best, current, trial)
+
+
+@kernel
+def _move_runs(
+    theta: np.ndarray,
+    bonus: np.ndarray,
+    n: int,
+    m: int,
+    best: float,
+    current: np.ndarray,
+    trial: np.ndarray,
+) -> float:
+    first = 0
+    while first < n:
+        last = first
+        while current[first] >= 0 and last + 1 < n and current[last + 1] == current[last] + 1:
+            last += 1
+        if current[first] >= 0:
+            for source, target in ((0, -1), (0, 1), (-1, 0), (1, 0)):
+                start, end = current[first], current[last]
+                fits = first + source >= 0 and last + source < n and start + target >= 0 and end + target < m
+                # A move that was kept has changed the run: the rest of its moves wait for the next round.
+                if fits and end - start == last - first and start >= 0:
+                    for j in range(first, last + 1):
+                        trial[j] = -1
+                    for step in range(last - first + 1):
+                        _put(trial, n, first + source + step, start + target + step)
+                    best = _keep(theta, bonus, n, m, best, current, trial)
+        first = last + 1
+    return best
+
+
+@kernel
+def _put(targets: np.ndarray, n: int, j: int, k: int) -> None:
+    """Link j and k, which lose the links they have."""
+    for other in range(n):
+        if targets[other] == k:
+            targets[other] = -1
+    targets[j] = k
+
+
+@kernel
+def _keep(
+    theta: np.ndarray,
+    bonus: np.ndarray,
+    n: int,
+    m: int,
+    best: float,
+    current: np.ndarray,
+    trial: np.ndarray,
+) -> float:
+    """Take ``trial`` if it is better than ``current``, whose value is ``best``; they are equal afterwards."""
+    value = _value(theta, bonus, n, m, trial)
+    if value > best + _LEAST:
+        current[:n] = trial[:n]
+        return value
+    trial[:n] = current[:n]
+    return best

@@ -234,7 +234,7 @@ class Aligner:
         return resources.source_vocabulary, resources.target_vocabulary
 
     def _decode(self, scores: Scores, bias: float) -> Decoded:
-        return decode(scores, most=self.model.fertility, bias=bias)
+        return decode(scores, max_fertility=self.model.fertility, bias=bias)
 
     def _reasons(self, charge: float, values: np.ndarray) -> dict[str, float]:
         """Return the share of each feature that is not 0 in a score, and what the words are charged."""

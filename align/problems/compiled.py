@@ -1,29 +1,21 @@
-"""Kernels of a problem, found by the type of its data: a solver's compiled pass then serves every problem.
+"""Problems with a compiled oracle: a solver's compiled pass then serves every one of them.
 
-A problem may keep what its oracle reads in a named tuple of arrays, its attribute ``data``, and register two
-kernels for the type of that tuple (:func:`register`). Kernels of solvers call :func:`workspace` and
+Such a problem keeps what its oracle reads in a named tuple of arrays, its attribute ``data``, and registers
+two kernels for the type of that tuple (:func:`register`). Kernels of solvers call :func:`workspace` and
 :func:`vertex`, which stand for those of whatever problem they are compiled for; nothing is looked up while
-they run. A problem without is solved through its methods, to the same bits.
+they run. Any other problem is solved through its methods, to the same bits.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import Any
 
 import numpy as np
 from numba.extending import overload as _numba_overload
 
 from align.core.kernels import kernel
-
-if TYPE_CHECKING:
-    from align.problems.problem import Problem
-
-    class CompiledProblem(Problem, Protocol):
-        """A problem with data that kernels are registered for."""
-
-        data: Any
-
+from align.problems.protocol import Summing, Vertex
 
 # The decorator is made at run time.
 _overload: Any = _numba_overload
@@ -47,9 +39,38 @@ def register(data: type, *, workspace: Callable[..., Any], vertex: Callable[...,
     _KERNELS[data] = workspace, vertex
 
 
-def is_compiled(problem: Problem) -> TypeGuard[CompiledProblem]:
-    """Return whether kernels may call :func:`workspace` and :func:`vertex` with the problem's ``data``."""
-    return type(getattr(problem, "data", None)) in _KERNELS
+class CompiledProblem:
+    """The oracle of a problem whose ``data`` has registered kernels; subclasses set the attributes.
+
+    Attributes
+    ----------
+    n, d, nonnegative, summing
+        As of :class:`align.problems.protocol.Problem`.
+    data : named tuple of arrays
+        What the kernels read.
+    """
+
+    n: int
+    d: int
+    nonnegative: int
+    data: Any
+    summing: Summing | None = None
+
+    def oracle(self, w: np.ndarray, i: int) -> Vertex:
+        """Return a maximising vertex of block i, as of :class:`~align.problems.protocol.Problem`."""
+        psi, loss = self.oracles(w, np.array([i]))
+        return Vertex(psi[0], float(loss[0]))
+
+    def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return psi and loss of maximising vertices, as of :class:`~align.problems.protocol.Problem`.
+
+        With several weight vectors a block's features are read from memory once. One compiled call outside
+        the interpreter lock: threads may share the work.
+        """
+        weights = np.atleast_2d(w)
+        psi, loss = np.empty((len(weights), len(block), self.d)), np.empty((len(weights), len(block)))
+        _solve_block(self.data, weights, block, psi, loss)
+        return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
 
 
 def workspace(data: Any) -> Any:
@@ -78,17 +99,6 @@ def _vertex(data: Any, w: Any, i: Any, psi: Any, work: Any) -> Any:
 def _kernels_of(data: Any) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Return the kernels for what the compiler knows of a named tuple."""
     return _KERNELS[data.instance_class]
-
-
-def oracles(data: Any, d: int, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return psi and loss of the vertices of blocks, as :meth:`align.problems.problem.Problem.oracles` does.
-
-    One compiled call outside the interpreter lock: threads may share the work.
-    """
-    weights = np.atleast_2d(w)
-    psi, loss = np.empty((len(weights), len(block), d)), np.empty((len(weights), len(block)))
-    _solve_block(data, weights, block, psi, loss)
-    return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
 
 
 @kernel

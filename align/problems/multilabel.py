@@ -25,11 +25,10 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.problems.compiled import oracles, register
-from align.problems.problem import Vertex
+from align.problems.compiled import CompiledProblem, register
 
 # The tables of 2^L scores of the oracle have to fit a processor's cache.
-MOST_LABELS = 16
+MAX_LABELS = 16
 
 
 class MultilabelData(NamedTuple):
@@ -52,7 +51,7 @@ class MultilabelData(NamedTuple):
     sizes: np.ndarray
 
 
-class MultilabelProblem:
+class MultilabelProblem(CompiledProblem):
     """Examples with several labels as a structured problem.
 
     Parameters
@@ -60,7 +59,7 @@ class MultilabelProblem:
     x : ndarray of float, shape (n, p)
         Features of the examples, finite.
     y : ndarray of int or bool, shape (n, L)
-        Their labels, 0 or 1; 1 <= L <= :data:`MOST_LABELS`.
+        Their labels, 0 or 1; 1 <= L <= :data:`MAX_LABELS`.
     edges : sequence of (int, int)
         Pairs of different labels that have weights together; :func:`all_edges` gives all there are.
     states : int
@@ -86,9 +85,9 @@ class MultilabelProblem:
         self, x: np.ndarray, y: np.ndarray, *, edges: Sequence[tuple[int, int]] = (), states: int = 4
     ) -> None:
         y = np.asarray(y)
-        if y.ndim != 2 or not 1 <= y.shape[1] <= MOST_LABELS or not np.isin(y, (0, 1)).all():
+        if y.ndim != 2 or not 1 <= y.shape[1] <= MAX_LABELS or not np.isin(y, (0, 1)).all():
             raise ValueError(
-                f"multilabel: labels of shape {y.shape}; give (n, L) of 0 and 1, L from 1 to {MOST_LABELS}"
+                f"multilabel: labels of shape {y.shape}; give (n, L) of 0 and 1, L from 1 to {MAX_LABELS}"
             )
         x = _checked(x)
         if len(x) != len(y) or not len(x):
@@ -109,34 +108,6 @@ class MultilabelProblem:
             np.array(known, dtype=np.int64).reshape(-1, 2),
             np.array([labels, states]),
         )
-
-    def gold(self, i: int) -> Vertex:
-        """Return the gold labels of example i: psi = 0, loss = 0."""
-        return Vertex(np.zeros(self.d), 0.0, _key(self.data.gold[i]))
-
-    def oracle(self, w: np.ndarray, i: int) -> Vertex:
-        """Return the vertex of example i that maximises loss - <w, psi>; w float64, shape (d,).
-
-        Raises
-        ------
-        ValueError
-            If a score under ``w`` is NaN or infinite.
-        """
-        psi = np.empty(self.d)
-        loss, labels = _solve_one(self.data, w, i, psi)
-        return Vertex(psi, loss, _key(labels))
-
-    def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return psi (b, d) and loss (b,) of the vertices of the examples ``block``, int64 (b,).
-
-        With several weight vectors, ``w`` of shape (r, d), they are (r, b, d) and (r, b).
-
-        Raises
-        ------
-        ValueError
-            If a score under ``w`` is NaN or infinite.
-        """
-        return oracles(self.data, self.d, w, block)
 
     def predict(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the best labels of examples.
@@ -172,18 +143,6 @@ def _checked(x: np.ndarray) -> np.ndarray:
     if x.ndim != 2 or not x.shape[1] or not np.isfinite(x).all():
         raise ValueError(f"multilabel: examples of shape {x.shape}; give finite features (n, p), p >= 1")
     return x
-
-
-def _key(labels: int) -> bytes:
-    return int(labels).to_bytes(MOST_LABELS // 8, "little")
-
-
-@kernel
-def _solve_one(data: MultilabelData, w: np.ndarray, i: int, psi: np.ndarray) -> tuple[float, int]:
-    """Fill ``psi`` of example i, return the loss and the labels."""
-    work = _workspace(data)
-    loss = _vertex(data, w, i, psi, work)
-    return loss, _best(data, w, i, 1.0, work)
 
 
 @kernel
@@ -254,7 +213,7 @@ def _best(
     work: tuple[np.ndarray, np.ndarray, np.ndarray],
 ) -> int:
     """Return the labels of example i that maximise their score and ``cost`` times the loss; ties: least."""
-    own, together, scores = work
+    own, joint, scores = work
     labels, states = data.sizes
     x = data.x[i]
     p = len(x)
@@ -272,9 +231,9 @@ def _best(
         if states == 4:  # as a constant, a share of each label, and one of both together
             own[a] += w[at + 2] - w[at]
             own[b] += w[at + 1] - w[at]
-            together[a, b] = w[at + 3] - w[at + 2] - w[at + 1] + w[at]
+            joint[a, b] = w[at + 3] - w[at + 2] - w[at + 1] + w[at]
         else:
-            together[a, b] = w[at]
+            joint[a, b] = w[at]
         at += states
     scores[0] = 0.0
     best, top = 0, 0.0
@@ -283,7 +242,7 @@ def _best(
             score = scores[rest] + own[label]
             for other in range(label):
                 if rest >> other & 1:
-                    score += together[other, label]
+                    score += joint[other, label]
             if not np.isfinite(score):
                 raise ValueError("oracle: a score is NaN or infinite; give finite weights")
             scores[rest | 1 << label] = score

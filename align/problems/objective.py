@@ -29,8 +29,8 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.problems.compiled import is_compiled
-from align.problems.problem import Problem, Summing
+from align.problems.compiled import CompiledProblem
+from align.problems.protocol import Problem, Summing
 
 # Blocks whose vertices are summed by themselves, before the sums are added up. Rounding depends on it, so it
 # is the same whoever sums: a piece is long enough to be worth sending to another machine (about 50 ms).
@@ -49,7 +49,7 @@ def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarra
     """Return the sum over all blocks of the vertices that maximise H_i(w): one pass of the oracle.
 
     It is taken piece by piece, :data:`PIECE` blocks each, by the problem's own ``summing`` where it has one
-    (:data:`align.problems.problem.Summing`), and the pieces are added in their order.
+    (:data:`align.problems.protocol.Summing`), and the pieces are added in their order.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def threaded(problem: Problem, jobs: int) -> Summing | None:
 
     They are where the oracle is compiled, and there are several pieces.
     """
-    if jobs == 1 or problem.n <= PIECE or not is_compiled(problem):
+    if jobs == 1 or problem.n <= PIECE or not isinstance(problem, CompiledProblem):
         return None
 
     def summing(

@@ -3,9 +3,9 @@
 To the features of a labelling come sum_jk z_jk phi_jk, z_jk = min(y_jk, y_(j+1)(k+1)), with weights q >= 0
 that are the last ones of w: the bonus of (j, k) is <q, phi_jk>, phi >= 0.
 
-The maximum of the oracle is taken over the linear programme, in which links may be fractions ([1]_, section
+The maximum of the oracle is taken over the linear program, in which links may be fractions ([1]_, section
 3.2). This *relaxed hinge* is no less than the hinge over matchings, so the objective that is minimised is an
-upper bound of that of the quadratic assignment, and equal to it where the programmes have integral solutions.
+upper bound of that of the quadratic assignment, and equal to it where the programs have integral solutions.
 The relaxed maximum is attained at a vertex of a polytope, so that the duality gap certifies the minimum of
 the relaxed objective.
 
@@ -17,21 +17,17 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
+from align.features import Edges
 from align.features.scoring import score_edges
 from align.matching import quadratic
-from align.problems.oracle import FREE, SURE
-from align.problems.problem import MatchingProblem, Vertex
-
-if TYPE_CHECKING:
-    from align.features import Edges
-    from align.problems.labels import Labels
+from align.problems.labels import Labels
+from align.problems.matching import FREE, SURE, MatchingProblem
+from align.problems.protocol import Vertex
 
 # A matching whose value is this near to its bound, relative to 1 + bound, is taken for a maximum of the
-# programme. The duality gap is then certain up to as much.
+# program. The duality gap is then certain up to as much.
 _TOLERANCE = 1e-9
 
 # Steps of the fast solver before HiGHS is asked.
@@ -44,7 +40,7 @@ class QuadraticProblem:
     Parameters
     ----------
     edges : Edges
-        Features of the pairs' edges, as for :class:`align.problems.problem.MatchingProblem`.
+        Features of the pairs' edges, as for :class:`align.problems.matching.MatchingProblem`.
     labels : Labels
         Gold links of the same pairs, matchings.
     phi : ndarray of float32, shape (E, p)
@@ -64,7 +60,7 @@ class QuadraticProblem:
     Raises
     ------
     ValueError
-        As :class:`align.problems.problem.MatchingProblem` does, or if phi does not fit or is negative or not
+        As :class:`align.problems.matching.MatchingProblem` does, or if phi does not fit or is negative or not
         finite.
     """
 
@@ -90,14 +86,10 @@ class QuadraticProblem:
         self._costs = np.where(self._kinds == SURE, -cost_fn, np.where(self._kinds == FREE, 0.0, cost_fp))
         self._cost_fn = cost_fn
 
-    def gold(self, i: int) -> Vertex:
-        """Return the gold labelling of pair i: psi = 0, loss = 0."""
-        return Vertex(np.zeros(self.d), 0.0, self._gold(self._rows(i)).tobytes())
-
     def oracle(self, w: np.ndarray, i: int) -> Vertex:
         """Return a vertex of pair i that maximises loss - <w, psi>; w float64, shape (d,)."""
         links = self._maxima(w, np.array([i]))[0]
-        return Vertex(*self._vertex(links, i), links.tobytes())
+        return Vertex(*self._vertex(links, i))
 
     def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return psi (b, d) and loss (b,) of the vertices of ``block``, int64 (b,), in their order.
@@ -117,7 +109,7 @@ class QuadraticProblem:
         return slice(first, first + int(self._shapes[i].prod(dtype=np.int64)))
 
     def _maxima(self, w: np.ndarray, block: np.ndarray) -> list[np.ndarray]:
-        """Return the links, in [0, 1], that are best for the programme of each pair, float64 (n_i * m_i,)."""
+        """Return the links, in [0, 1], that are best for the program of each pair, float64 (n_i * m_i,)."""
         if not len(block):
             return []
         rows = [self._rows(int(i)) for i in block]

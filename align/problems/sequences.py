@@ -20,8 +20,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.problems.compiled import oracles, register
-from align.problems.problem import Vertex
+from align.problems.compiled import CompiledProblem, register
 
 
 class ChainData(NamedTuple):
@@ -43,7 +42,7 @@ class ChainData(NamedTuple):
     labels: np.ndarray
 
 
-class ChainProblem:
+class ChainProblem(CompiledProblem):
     """Labelled chains as a structured problem.
 
     Parameters
@@ -86,36 +85,6 @@ class ChainProblem:
         offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
         self.data = ChainData(x, known, offsets, np.array([labels]))
 
-    def gold(self, i: int) -> Vertex:
-        """Return the gold labels of chain i: psi = 0, loss = 0."""
-        own = self.data.gold[self.data.offsets[i] : self.data.offsets[i + 1]]
-        return Vertex(np.zeros(self.d), 0.0, own.tobytes())
-
-    def oracle(self, w: np.ndarray, i: int) -> Vertex:
-        """Return the vertex of chain i that maximises loss - <w, psi>; w float64, shape (d,).
-
-        Raises
-        ------
-        ValueError
-            If a score under ``w`` is NaN or infinite.
-        """
-        psi = np.empty(self.d)
-        found = np.empty(self.data.offsets[i + 1] - self.data.offsets[i], dtype=np.int64)
-        loss = _solve_one(self.data, w, i, psi, found)
-        return Vertex(psi, loss, found.tobytes())
-
-    def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return psi (b, d) and loss (b,) of the vertices of the chains ``block``, int64 (b,).
-
-        With several weight vectors, ``w`` of shape (r, d), they are (r, b, d) and (r, b).
-
-        Raises
-        ------
-        ValueError
-            If a score under ``w`` is NaN or infinite.
-        """
-        return oracles(self.data, self.d, w, block)
-
     def predict(self, w: np.ndarray, chain: np.ndarray) -> np.ndarray:
         """Return the best labels of a chain, float (T, p), T >= 1, under w, (d,): int64, shape (T,)."""
         x = np.array(chain, dtype=np.float64, order="C")
@@ -123,29 +92,13 @@ class ChainProblem:
             raise ValueError(
                 f"chains: a chain {x.shape}, weights {w.shape}; give (T, {self.data.x.shape[1]}), ({self.d},)"
             )
-        found = np.empty(len(x), dtype=np.int64)
-        _label(self.data._replace(x=x, offsets=np.array([0, len(x)])), w, found)
-        return found
+        data = self.data._replace(x=x, offsets=np.array([0, len(x)]))
+        work = _workspace(data)
+        _viterbi(data, w, 0, 0.0, work)
+        return work[2]
 
 
 Work = tuple[np.ndarray, np.ndarray, np.ndarray]
-
-
-@kernel
-def _solve_one(data: ChainData, w: np.ndarray, i: int, psi: np.ndarray, found: np.ndarray) -> float:
-    """Fill ``psi`` (d,) and ``found`` (T_i,) of chain i, return its loss."""
-    work = _workspace(data)
-    loss = _vertex(data, w, i, psi, work)
-    found[:] = work[2][: len(found)]
-    return loss
-
-
-@kernel
-def _label(data: ChainData, w: np.ndarray, found: np.ndarray) -> None:
-    """Fill ``found`` (T,) with the best labels of the only chain; nothing is known of its gold."""
-    work = _workspace(data)
-    _viterbi(data, w, 0, 0.0, work)
-    found[:] = work[2]
 
 
 @kernel

@@ -29,8 +29,7 @@ import numpy as np
 from align.core.arrays import load_array
 from align.core.errors import InputError
 from align.core.kernels import kernel
-from align.problems.compiled import oracles, register
-from align.problems.problem import Vertex
+from align.problems.compiled import CompiledProblem, register
 
 SIMILARITIES = ("distance", "product")
 
@@ -73,7 +72,7 @@ class TripletData(NamedTuple):
     odd: np.ndarray
 
 
-class TripletProblem:
+class TripletProblem(CompiledProblem):
     """Triplets as a structured problem.
 
     Parameters
@@ -117,34 +116,6 @@ class TripletProblem:
         self.nonnegative = 0 if metric else self.d
         self.data = TripletData(similarities, odd)
         self._similarity = similarity
-
-    def gold(self, i: int) -> Vertex:
-        """Return the gold labelling of triplet i: psi = 0, loss = 0."""
-        return Vertex(np.zeros(self.d), 0.0, b"%d" % self.data.odd[i])
-
-    def oracle(self, w: np.ndarray, i: int) -> Vertex:
-        """Return the vertex of triplet i that maximises loss - <w, psi>; w float64, shape (d,).
-
-        Raises
-        ------
-        ValueError
-            If a score under ``w`` is NaN or infinite.
-        """
-        psi = np.empty(self.d)
-        loss, odd = _solve_one(self.data, w, i, psi)
-        return Vertex(psi, loss, b"%d" % odd)
-
-    def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Return psi (b, d) and loss (b,) of the vertices of the triplets ``block``, int64 (b,).
-
-        With several weight vectors, ``w`` of shape (r, d), they are (r, b, d) and (r, b).
-
-        Raises
-        ------
-        ValueError
-            If a score under ``w`` is NaN or infinite.
-        """
-        return oracles(self.data, self.d, w, block)
 
     def predict(self, w: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
         """Return the odd one of each of ``embeddings``, float (N, 3, p), under w, (d,): int64, shape (N,)."""
@@ -255,21 +226,12 @@ def _similarities(embeddings: np.ndarray, similarity: str) -> np.ndarray:
 
 
 @kernel
-def _solve_one(data: TripletData, w: np.ndarray, i: int, psi: np.ndarray) -> tuple[float, int]:
-    """Fill ``psi`` (d,) of triplet i, return its loss and the odd one."""
-    work = _workspace(data)
-    loss = _vertex(data, w, i, psi, work)
-    return loss, work[0]
+def _workspace(data: TripletData) -> None:
+    """Return nothing: a triplet needs no memory."""
 
 
 @kernel
-def _workspace(data: TripletData) -> np.ndarray:
-    """Return memory for the odd one found."""
-    return np.empty(1, dtype=np.int64)
-
-
-@kernel
-def _vertex(data: TripletData, w: np.ndarray, i: int, psi: np.ndarray, work: np.ndarray) -> float:
+def _vertex(data: TripletData, w: np.ndarray, i: int, psi: np.ndarray, work: None) -> float:
     """Solve the max oracle of triplet i: fill ``psi`` (d,), return the loss; ties: the least odd one."""
     known, best, top = data.odd[i], 0, -np.inf
     for k in range(3):
@@ -282,7 +244,6 @@ def _vertex(data: TripletData, w: np.ndarray, i: int, psi: np.ndarray, work: np.
             best, top = k, value
     for j in range(len(w)):
         psi[j] = data.similarities[i, known, j] - data.similarities[i, best, j]
-    work[0] = best
     return 0.0 if best == known else 1.0
 
 

@@ -40,18 +40,18 @@ class Solver(NamedTuple):
         One line for people.
     threads : bool
         Whether ``run`` also takes ``jobs``, the number of threads to share the work; it changes no result.
-    most : int, optional
+    max_fertility : int, optional
         Links a word that it can learn at most; None: any number.
     projects : bool
         Whether it projects onto the matching polytopes, where others ask an oracle for a labelling. It then
-        takes ``ball``, and a :class:`~align.problems.problem.MatchingProblem` only.
+        takes ``ball``, and a :class:`~align.problems.matching.MatchingProblem` only.
     """
 
     run: Callable[..., Fit]
     load: Callable[[Path], Any]
     meaning: str
     threads: bool = False
-    most: int | None = None
+    max_fertility: int | None = None
     projects: bool = False
 
 
@@ -71,14 +71,14 @@ SOLVERS = {
         extragradient,
         ExtragradientState.load,
         "dual extragradient, Euclidean projections; one link a word",
-        most=1,
+        max_fertility=1,
         projects=True,
     ),
     "extragradient-kl": Solver(
         partial(extragradient, geometry="kl"),
         ExtragradientState.load,
         "dual extragradient, projections by relative entropy; one link a word",
-        most=1,
+        max_fertility=1,
         projects=True,
     ),
 }
@@ -91,7 +91,7 @@ def links_a_word(solver: str, fertility: int | None) -> int:
     """Return the links a word may have: ``fertility``, else 2, or fewer where the solver learns no more."""
     if fertility is not None:
         return fertility
-    most = SOLVERS[solver].most if solver in SOLVERS else None
+    most = SOLVERS[solver].max_fertility if solver in SOLVERS else None
     return _LINKS_A_WORD if most is None else min(most, _LINKS_A_WORD)
 
 

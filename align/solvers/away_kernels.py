@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.core.kernels import kernel
+from align.core.kernels import Arrays, kernel
 from align.problems.objective import exact_step
-from align.problems.oracle import Arrays
 
 # As CACHE_SHARE and CACHE_PASSES of align.solvers.block_kernels; these steps go further, so more of them pay.
 KNOWN_SHARE, KNOWN_PASSES = 0.1, 100

@@ -30,11 +30,10 @@ from typing import Any, Self
 
 import numpy as np
 
-from align.core.kernels import kernel
-from align.problems.compiled import is_compiled, vertex, workspace
+from align.core.kernels import Arrays, kernel
+from align.problems.compiled import CompiledProblem, vertex, workspace
 from align.problems.objective import Value, evaluate, projection
-from align.problems.oracle import Arrays
-from align.problems.problem import Problem
+from align.problems.protocol import Problem
 from align.solvers.block_kernels import CACHE_PASSES, CACHE_SHARE, cached_passes, step
 from align.solvers.block_order import SAMPLINGS, gap_tree, next_block, plan, renew
 from align.solvers.course import UNMEASURED, check_options, checked_origin, follow
@@ -199,7 +198,7 @@ def _one_pass(problem: Problem, state: BlockState) -> None:
     lam, averaging = state.options["lam"], state.options["averaging"]
     taken, stamp = state.passes * problem.n, stamp_of(state.passes)
     tree = gap_tree(state.gaps)
-    if is_compiled(problem):
+    if isinstance(problem, CompiledProblem):
         met = _compiled_pass(
             problem.data,
             problem.nonnegative,
@@ -243,7 +242,7 @@ def stamp_of(passes: int) -> int:
 
 def checked_vertex(problem: Problem, w: np.ndarray, i: int) -> tuple[np.ndarray, float]:
     """Return psi and loss of the oracle's vertex of block i; gold reaches 0, so H_i(w) >= 0."""
-    psi, loss, _ = problem.oracle(w, i)
+    psi, loss = problem.oracle(w, i)
     inner = float(w @ psi)
     assert loss - inner >= -1e-9 * (1.0 + abs(loss) + abs(inner)), f"oracle of block {i}: H_i(w) < 0"
     return psi, loss

@@ -29,10 +29,9 @@ from typing import Any, Self
 
 import numpy as np
 
-from align.core.kernels import kernel
-from align.problems.compiled import is_compiled, vertex, workspace
-from align.problems.oracle import Arrays
-from align.problems.problem import Problem
+from align.core.kernels import Arrays, kernel
+from align.problems.compiled import CompiledProblem, vertex, workspace
+from align.problems.protocol import Problem
 from align.solvers.away_kernels import (
     KNOWN_PASSES,
     KNOWN_SHARE,
@@ -233,7 +232,7 @@ def _steps(
         state.iterates,
         state.atoms,
     )
-    if is_compiled(problem):
+    if isinstance(problem, CompiledProblem):
         reached, met = _compiled_steps(
             problem.data, nonnegative, order, chances, tree, place, stamp, lam, pairwise, iterates, atoms
         )

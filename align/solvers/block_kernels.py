@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.core.kernels import kernel
+from align.core.kernels import Arrays, kernel
 from align.problems.objective import exact_step
-from align.problems.oracle import Arrays
 
 # After a pass of the oracle, passes over the cached vertices until the block gaps met on the way add up to
 # less than this share of those met by the oracle, but no more passes than that.

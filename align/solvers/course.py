@@ -10,7 +10,7 @@ from typing import Protocol, TypeVar
 import numpy as np
 
 from align.problems.objective import Value, evaluate, projection
-from align.problems.problem import Problem
+from align.problems.protocol import Problem
 from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Resumable, Row
 from align.solvers.state import State
 

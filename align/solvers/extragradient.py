@@ -45,8 +45,9 @@ from typing import Any
 
 import numpy as np
 
+from align.problems.matching import MatchingProblem
 from align.problems.objective import Value, batch_vertex
-from align.problems.problem import MatchingProblem, Problem
+from align.problems.protocol import Problem
 from align.solvers.course import check_options, checked_origin, run_course
 from align.solvers.extragradient_kernels import extrapolate, sure_links, uniform
 from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.core.kernels import kernel
-from align.matching.projection_kernels import project_pair, scratch
-from align.problems.oracle import SURE, WRONG, Arrays, scores
+from align.core.kernels import Arrays, kernel
+from align.matching.projections import project_pair, scratch
+from align.problems.matching import SURE, WRONG, scores
 
 
 @kernel

@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from align.problems.problem import MatchingProblem
+from align.problems.matching import MatchingProblem
 from align.solvers.extragradient_kernels import gram, gram_product
 
 METRICS = ("gram", "identity")

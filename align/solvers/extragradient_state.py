@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from align.problems.problem import MatchingProblem
+from align.problems.matching import MatchingProblem
 from align.solvers.extragradient_metric import Metric
 from align.solvers.fit import Row
 

@@ -23,7 +23,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from align.problems.objective import Value, batch_vertex, exact_step, projection, value
-from align.problems.problem import Problem
+from align.problems.protocol import Problem
 from align.solvers.course import UNMEASURED, check_options, checked_origin, follow
 from align.solvers.fit import Fit, Progress
 from align.solvers.state import State

@@ -19,10 +19,9 @@ from functools import partial
 
 import numpy as np
 
-from align.core.kernels import kernel
+from align.core.kernels import Arrays, kernel
 from align.problems.objective import exact_step
-from align.problems.oracle import Arrays
-from align.problems.problem import Problem
+from align.problems.protocol import Problem
 from align.solvers.block import BlockState, average_of, close_pass, measure, stamp_of
 from align.solvers.block_kernels import average, move, remember, step
 from align.solvers.block_order import ORDERS

@@ -12,7 +12,7 @@ from typing import Any, Self
 import numpy as np
 
 from align.problems.objective import projection
-from align.problems.problem import Problem
+from align.problems.protocol import Problem
 from align.solvers.fit import Row
 
 # What reading a damaged zip file of arrays and JSON may raise.

@@ -11,7 +11,7 @@ from align.core.ragged import edge_offsets
 from align.features import Edges
 from align.links import Link
 from align.problems.labels import Labels
-from align.problems.problem import MatchingProblem
+from align.problems.matching import MatchingProblem
 from benchmarks import many_pairs
 
 

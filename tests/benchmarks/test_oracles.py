@@ -6,7 +6,7 @@ import pytest
 from align.core.ragged import edge_offsets
 from align.features import Edges
 from align.links import Link
-from align.matching import fertility
+from align.matching import linear_program
 from align.problems.labels import Labels
 from benchmarks import oracles
 
@@ -43,7 +43,5 @@ def test_rows_of_the_projections(monkeypatch):
 def test_values_that_differ_are_seen(monkeypatch):
     monkeypatch.setattr(oracles, "PROBLEMS", 20)
     assert max(oracles.worst_differences(0).values()) < 1e-9
-    monkeypatch.setattr(fertility, "lp", lambda theta, *costs, most: np.zeros(theta.shape, dtype=bool))
-    worst = oracles.worst_differences(0)
-    assert worst[1] < 1e-9
-    assert worst[2] > 0.1
+    monkeypatch.setattr(linear_program, "solve", lambda theta, *_, **__: np.zeros(theta.shape, dtype=bool))
+    assert min(oracles.worst_differences(0).values()) > 0.1

@@ -15,8 +15,8 @@ from align.core.ragged import edge_offsets
 from align.features import Edges
 from align.links import Link
 from align.problems.labels import Labels
+from align.problems.matching import MatchingProblem
 from align.problems.multilabel import MultilabelProblem
-from align.problems.problem import MatchingProblem
 from align.solvers import SOLVERS, Row
 from benchmarks import solvers
 from benchmarks.solvers import LEVELS, VARIANTS, Point, Run, Task, first_at, points_of

@@ -15,8 +15,9 @@ from align.core.arrays import load_array, save_array
 from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus
 from align.features import pair_shapes
+from align.learning.gold import from_gold
 from align.model.shipped import DEFAULT, shipped_weights
-from align.problems.labels import Labels, from_gold
+from align.problems.labels import Labels
 from align.solvers import links_a_word
 from align.statistics.lexicon import Lexicon, edge_values
 from align.statistics.posteriors import load_if_there
@@ -229,7 +230,7 @@ def _gold(context: StageContext, least: float) -> tuple[np.ndarray, Labels, dict
         gold.links[:train],
         block,
         similarity=similarity,
-        most=fertility,
+        max_fertility=fertility,
         probability=_probability(context, block) if fertility > 1 else None,
         least=least,
     )

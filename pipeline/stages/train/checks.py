@@ -48,7 +48,7 @@ def check_options(
     ):
         if not fits:
             raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
-    most = SOLVERS[solver].most
+    most = SOLVERS[solver].max_fertility
     if most is not None and fertility is not None and fertility > most:
         raise InputError(
             f"train.fertility: {solver} learns at most {most} links a word, not {fertility}; "

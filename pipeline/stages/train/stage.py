@@ -16,7 +16,7 @@ from align.learning.heldout import Learner
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
 from align.problems.labels import Labels
-from align.problems.problem import Problem
+from align.problems.protocol import Problem
 from align.solvers import SOLVERS, Fit, Progress, links_a_word, most_passes
 from pipeline.config.configuration import Config
 from pipeline.stages.featurize import load_edges
@@ -138,7 +138,7 @@ def run(
         passes=passes,
         tolerance=tolerance,
         seed=context.seed,
-        most=fertility,
+        max_fertility=fertility,
         origin=origin_of(context, names),
         ball=ball,
         oracle=oracle,
@@ -346,7 +346,7 @@ def _save_model(
     facts: dict[str, Any],
 ) -> None:
     resources = resources_of(context)
-    edges, fertility = learner.edges, learner.most
+    edges, fertility = learner.edges, learner.max_fertility
     extra = () if fertility == 1 or edges.extra is None else edges.extra.names
     model = Model(
         weights=weights,

@@ -17,7 +17,7 @@ import numpy as np
 from align.learning.heldout import Learner, Task
 from align.problems.labels import Labels
 from align.problems.objective import piece_sums, threaded
-from align.problems.problem import Problem, Summing
+from align.problems.protocol import Problem, Summing
 from pipeline.stages.featurize import load_edges
 from pipeline.work.engine import Dask
 from pipeline.work.manifest import made_of
@@ -40,7 +40,7 @@ class Piece:
     pairs : ndarray of int64, shape (n,)
         Some of the labelled pairs, n >= 1.
     w : ndarray of float64, shape (d,) or (r, d)
-    cost_fn, cost_fp, most, oracle
+    cost_fn, cost_fp, max_fertility, oracle
         As of :class:`align.learning.heldout.Learner`.
     """
 
@@ -51,7 +51,7 @@ class Piece:
     w: np.ndarray
     cost_fn: float
     cost_fp: float
-    most: int
+    max_fertility: int
     oracle: str
 
 
@@ -76,7 +76,7 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
                     w,
                     learner.cost_fn,
                     learner.cost_fp,
-                    learner.most,
+                    learner.max_fertility,
                     learner.oracle,
                 )
                 for piece in pieces
@@ -98,7 +98,7 @@ def sum_piece(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
         labels.block(first, last),
         cost_fn=piece.cost_fn,
         cost_fp=piece.cost_fp,
-        most=piece.most,
+        max_fertility=piece.max_fertility,
         oracle=piece.oracle,
     )
     problem = learner.problem(piece.pairs - first)

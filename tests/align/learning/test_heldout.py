@@ -11,7 +11,7 @@ from align.features import Edges
 from align.learning.heldout import Found, Learner, folds, held_out, texts_of
 from align.links import Link
 from align.problems.labels import Labels
-from align.problems.problem import MatchingProblem
+from align.problems.matching import MatchingProblem
 from align.solvers import bcfw
 
 
@@ -81,6 +81,6 @@ def test_a_learner_learns_with_all_its_options(most):
     edges = replace(edges, extra=Extra(*(np.ones((18, 1), dtype=np.float32) for _ in range(2)), ("s", "t")))
     options = {"lam": 0.05, "passes": 3, "tolerance": 0.0, "seed": 4}
     chosen = np.array([0, 2, 5])
-    problem = MatchingProblem(edges, labels, cost_fn=2.0, cost_fp=0.5, pairs=chosen, most=most)
-    learner = Learner(edges, labels, cost_fn=2.0, cost_fp=0.5, most=most, **options)
+    problem = MatchingProblem(edges, labels, cost_fn=2.0, cost_fp=0.5, pairs=chosen, max_fertility=most)
+    learner = Learner(edges, labels, cost_fn=2.0, cost_fp=0.5, max_fertility=most, **options)
     np.testing.assert_array_equal(learner.weights(chosen), bcfw(problem, **options).weights)

@@ -7,7 +7,7 @@ from align.core.ragged import edge_offsets
 from align.features import Edges, Extra
 from align.features.scoring import Scores, score_edges
 from align.matching import assignment as matching
-from align.matching import fertility
+from align.matching import fertility, linear_program
 from align.matching.decoding import decode, places, score
 
 
@@ -35,10 +35,10 @@ def test_one_link_a_word_is_the_matching():
     assert not found.charges.any()
 
 
-@pytest.mark.parametrize("most", [2, 3])
-def test_the_scores_of_links_sum_to_the_value_of_the_labelling(most):
-    edges = block(most)
-    found = decode(score(edges, WEIGHTS), most=most)
+@pytest.mark.parametrize("max_fertility", [2, 3])
+def test_the_scores_of_links_sum_to_the_value_of_the_labelling(max_fertility):
+    edges = block(max_fertility)
+    found = decode(score(edges, WEIGHTS), max_fertility=max_fertility)
     raw = score_edges(edges.features, WEIGHTS[:5])
     costs = edges.extra.costs(WEIGHTS[5:])
     links = np.zeros(len(raw), dtype=bool)
@@ -50,7 +50,9 @@ def test_the_scores_of_links_sum_to_the_value_of_the_labelling(most):
         s, t = costs[0][first[0] : first[0] + n], costs[1][first[1] : first[1] + m]
         y, theta = links[here].reshape(n, m), raw[here].reshape(n, m)
         value = fertility.total(theta, s, t, y)
-        assert value == pytest.approx(fertility.total(theta, s, t, fertility.lp(theta, s, t, most=most)))
+        assert value == pytest.approx(
+            fertility.total(theta, s, t, linear_program.solve(theta, s, t, max_fertility=max_fertility))
+        )
         assert found.scores[here][y.ravel()].sum() == pytest.approx(value, abs=1e-12)
         # slowly: the strongest link of a word is free, the others pay for it
         for j, k in np.argwhere(y):
@@ -70,7 +72,7 @@ def test_of_equal_links_the_first_is_free():
     shapes = np.array([[1, 3], [2, 1]], dtype=np.int32)
     costs = np.array([0.25, 0.0, 0.0]), np.array([0.0, 0.0, 0.0, 0.5])
     scores = np.array([1.0, 2.0, 2.0, 3.0, 3.0])
-    found = decode(Scores(shapes, edge_offsets(shapes), scores, costs), most=3)
+    found = decode(Scores(shapes, edge_offsets(shapes), scores, costs), max_fertility=3)
     assert found.linked.tolist() == [0, 1, 2, 3, 4]
     assert found.charges.tolist() == [0.25, 0.0, 0.25, 0.0, 0.5]
     assert found.scores.tolist() == [0.75, 2.0, 1.75, 3.0, 2.5]
@@ -80,7 +82,7 @@ def test_of_equal_links_the_first_is_free():
 def test_the_places_of_links_are_their_pairs_and_words():
     edges = block(7)
     scored = score(edges, WEIGHTS)
-    linked = decode(scored, most=2).linked
+    linked = decode(scored, max_fertility=2).linked
     expected, source, target = [], 0, 0
     for i, (n, m) in enumerate(edges.shapes):
         own = linked[(linked >= edges.offsets[i]) & (linked < edges.offsets[i + 1])] - edges.offsets[i]
@@ -93,7 +95,10 @@ def test_the_places_of_links_are_their_pairs_and_words():
 
 def test_a_bias_gives_more_links_at_the_same_scores():
     edges = block(5)
-    few, many = decode(score(edges, WEIGHTS), most=2), decode(score(edges, WEIGHTS), most=2, bias=0.5)
+    few, many = (
+        decode(score(edges, WEIGHTS), max_fertility=2),
+        decode(score(edges, WEIGHTS), max_fertility=2, bias=0.5),
+    )
     assert len(many.linked) > len(few.linked)
     raw = score_edges(edges.features, WEIGHTS[:5])
     np.testing.assert_allclose(many.scores[many.linked], raw[many.linked] - many.charges, atol=1e-12)
@@ -103,7 +108,7 @@ def test_words_need_features():
     edges = block(0)
     bare = Edges(edges.shapes, edges.offsets, edges.features, edges.names)
     with pytest.raises(ValueError, match="no features of words"):
-        decode(score(bare, WEIGHTS), most=2)
+        decode(score(bare, WEIGHTS), max_fertility=2)
 
 
 def test_weights_of_edges_alone_go_with_features_of_words():

@@ -8,27 +8,28 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from align.matching import assignment as matching
-from align.matching.fertility import lp, solve, total
+from align.matching.fertility import solve, total
+from align.matching.linear_program import solve as lp
 
 
-def solve_one(theta, source_costs, target_costs, most):
+def solve_one(theta, source_costs, target_costs, max_fertility):
     theta = np.asarray(theta, dtype=np.float64)
     shapes, offsets = np.array([theta.shape], dtype=np.int32), np.array([0, theta.size])
-    links = solve(theta.ravel(), shapes, offsets, source_costs, target_costs, most=most)
+    links = solve(theta.ravel(), shapes, offsets, source_costs, target_costs, max_fertility=max_fertility)
     return links.reshape(theta.shape)
 
 
-def fits(links, most):
-    return (links.sum(axis=0) <= most).all() and (links.sum(axis=1) <= most).all()
+def fits(links, max_fertility):
+    return (links.sum(axis=0) <= max_fertility).all() and (links.sum(axis=1) <= max_fertility).all()
 
 
-def best_by_trying_all(theta, source_costs, target_costs, most):
+def best_by_trying_all(theta, source_costs, target_costs, max_fertility):
     """The largest value of any set of edges, each tried."""
     n, m = theta.shape
     best = 0.0
     for number in range(2 ** (n * m)):
         links = np.array([number >> edge & 1 for edge in range(n * m)], dtype=bool).reshape(n, m)
-        if fits(links, most):
+        if fits(links, max_fertility):
             best = max(best, total(theta, source_costs, target_costs, links))
     return best
 
@@ -69,30 +70,32 @@ def small_instances(draw, elements, costs):
 
 @settings(max_examples=150, deadline=None)
 @given(small_instances(st.integers(-2, 3), st.integers(0, 3)), st.integers(1, 3))
-def test_small_weights_with_ties_against_trying_all(instance, most):
-    links = solve_one(*instance, most)
-    assert fits(links, most)
-    assert total(*instance, links) == best_by_trying_all(*instance, most)
+def test_small_weights_with_ties_against_trying_all(instance, max_fertility):
+    links = solve_one(*instance, max_fertility)
+    assert fits(links, max_fertility)
+    assert total(*instance, links) == best_by_trying_all(*instance, max_fertility)
     assert (instance[0][links] > 0).all()
 
 
 @settings(max_examples=150, deadline=None)
 @given(small_instances(st.floats(-1e3, 1e3), st.floats(0, 1e3)), st.integers(1, 3))
-def test_any_small_weights_against_trying_all(instance, most):
-    links = solve_one(*instance, most)
-    assert fits(links, most)
-    assert total(*instance, links) == pytest.approx(best_by_trying_all(*instance, most), rel=1e-12, abs=1e-9)
+def test_any_small_weights_against_trying_all(instance, max_fertility):
+    links = solve_one(*instance, max_fertility)
+    assert fits(links, max_fertility)
+    assert total(*instance, links) == pytest.approx(
+        best_by_trying_all(*instance, max_fertility), rel=1e-12, abs=1e-9
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("most", [1, 2, 3, 50])
-def test_agrees_with_the_linear_programme(kind, most):
-    generator = np.random.default_rng([KINDS.index(kind), most])
+@pytest.mark.parametrize("max_fertility", [1, 2, 3, 50])
+def test_agrees_with_the_linear_program(kind, max_fertility):
+    generator = np.random.default_rng([KINDS.index(kind), max_fertility])
     for _ in range(25):
         instance = random_instance(generator, kind, *generator.integers(1, 25, 2))
-        links, reference = solve_one(*instance, most), lp(*instance, most=most)
-        assert fits(links, most)
-        assert fits(reference, most)
+        links, reference = solve_one(*instance, max_fertility), lp(*instance, max_fertility=max_fertility)
+        assert fits(links, max_fertility)
+        assert fits(reference, max_fertility)
         assert total(*instance, links) == pytest.approx(total(*instance, reference), rel=1e-7)
 
 
@@ -129,10 +132,10 @@ def test_pairs_of_a_block_do_not_see_each_other():
     shapes = np.array([theta.shape for theta, _, _ in instances], dtype=np.int32)
     offsets = np.concatenate([[0], np.cumsum([theta.size for theta, _, _ in instances])])
     theta, source, target = (np.concatenate([part[i].ravel() for part in instances]) for i in range(3))
-    links = solve(theta, shapes, offsets, source, target, most=2)
+    links = solve(theta, shapes, offsets, source, target, max_fertility=2)
     for instance, first, last in zip(instances, offsets, offsets[1:], strict=False):
         assert np.array_equal(links[first:last], solve_one(*instance, 2).ravel())
-    assert np.array_equal(links, solve(theta, shapes, offsets, source, target, most=2))
+    assert np.array_equal(links, solve(theta, shapes, offsets, source, target, max_fertility=2))
 
 
 def test_costs_without_bound_and_read_only_input():
@@ -158,17 +161,17 @@ def test_bad_input_is_refused():
         ((theta, shape, np.array([0]), *costs), "do not fit"),
     ):
         with pytest.raises(ValueError, match=message):
-            solve(*bad, most=2)
+            solve(*bad, max_fertility=2)
     with pytest.raises(ValueError, match="give 1 or more"):
-        solve(theta, shape, offsets, *costs, most=0)
+        solve(theta, shape, offsets, *costs, max_fertility=0)
 
 
 def test_the_interpreter_runs_meanwhile():
     generator = np.random.default_rng(0)
     theta = np.outer(generator.random(700), generator.random(700)).ravel()
     block = theta, np.array([[700, 700]]), np.array([0, 490_000]), np.full(700, 0.01), np.full(700, 0.01)
-    solve(np.ones(1), np.array([[1, 1]]), np.array([0, 1]), np.zeros(1), np.zeros(1), most=2)
-    worker = threading.Thread(target=solve, args=block, kwargs={"most": 2})
+    solve(np.ones(1), np.array([[1, 1]]), np.array([0, 1]), np.zeros(1), np.zeros(1), max_fertility=2)
+    worker = threading.Thread(target=solve, args=block, kwargs={"max_fertility": 2})
     ticks = 0
     worker.start()
     while worker.is_alive():

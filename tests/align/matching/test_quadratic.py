@@ -191,12 +191,12 @@ def test_pairs_of_a_block_do_not_see_each_other():
 def test_bad_input_is_refused():
     shape, offsets, theta, bonus = np.array([[1, 2]]), np.array([0, 2]), np.ones(2), np.zeros(2)
     for bad, message in (
-        ((np.array([1.0, np.nan]), bonus, shape, offsets), "a weight is NaN"),
-        ((theta, np.array([0.0, -1.0]), shape, offsets), "a bonus is NaN, infinite or negative"),
-        ((theta, np.array([0.0, np.inf]), shape, offsets), "a bonus is NaN, infinite or negative"),
-        ((theta, bonus, shape, np.array([0, 3])), "offsets and shapes do not fit"),
-        ((theta, np.zeros(3), shape, offsets), "do not fit"),
-        ((np.ones(3), np.zeros(3), shape, offsets), "3 weights of 2 edges"),
+        ((np.array([1.0, np.nan]), bonus, shape, offsets), "has a weight that is NaN"),
+        ((theta, np.array([0.0, -1.0]), shape, offsets), "a bonus is negative"),
+        ((theta, np.array([0.0, np.inf]), shape, offsets), "NaN or infinite"),
+        ((theta, bonus, shape, np.array([0, 3])), "offsets of pair 0 do not fit its shape"),
+        ((theta, np.zeros(3), shape, offsets), "2 weights and 3 bonuses of 2 edges"),
+        ((np.ones(3), np.zeros(3), shape, offsets), "3 weights and 3 bonuses of 2 edges"),
     ):
         with pytest.raises(ValueError, match=message):
             solve(*bad)
@@ -204,7 +204,7 @@ def test_bad_input_is_refused():
         solve(theta, bonus, shape, offsets, steps=0)
     with pytest.raises(ValueError, match="give two of"):
         relaxation(np.ones((1, 2)), np.ones((2, 1)))
-    with pytest.raises(ValueError, match="a weight is NaN"):
+    with pytest.raises(ValueError, match="a weight or bonus is NaN"):
         relaxation(np.full((1, 2), np.nan), np.ones((1, 2)))
 
 

@@ -3,7 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from align.problems.multilabel import MOST_LABELS, MultilabelProblem, all_edges
+from align.problems.multilabel import MAX_LABELS, MultilabelProblem, all_edges
 from align.solvers import bcfw
 
 
@@ -79,7 +79,7 @@ def test_the_input_is_copied():
     [
         (np.ones((2, 1)), np.array([[0, 2], [1, 0]]), {}, r"labels of shape \(2, 2\); give"),
         (np.ones((2, 1)), np.zeros((2, 0)), {}, r"labels of shape \(2, 0\)"),
-        (np.ones((2, 1)), np.zeros((2, MOST_LABELS + 1)), {}, "L from 1 to 16"),
+        (np.ones((2, 1)), np.zeros((2, MAX_LABELS + 1)), {}, "L from 1 to 16"),
         (np.ones((2, 1)), np.zeros(2), {}, r"labels of shape \(2,\)"),
         (np.ones((3, 1)), np.zeros((2, 2)), {}, "3 examples and labels of 2"),
         (np.ones((0, 1)), np.zeros((0, 2)), {}, "0 examples"),

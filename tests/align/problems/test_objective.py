@@ -7,7 +7,7 @@ import pytest
 
 from align.problems import objective
 from align.problems.objective import batch_vertex, dual, evaluate, exact_step, piece_sums, threaded, value
-from align.problems.problem import Vertex
+from align.problems.protocol import Vertex
 from align.problems.triplets import TripletProblem
 
 
@@ -22,11 +22,11 @@ class Listed:
         self.psi[:, 0], self.loss[:, 0] = 0.0, 0.0
 
     def gold(self, i):
-        return Vertex(self.psi[i, 0], 0.0, b"0")
+        return Vertex(self.psi[i, 0], 0.0)
 
     def oracle(self, w, i):
         best = int(np.argmax(self.loss[i] - self.psi[i] @ w))
-        return Vertex(self.psi[i, best], float(self.loss[i, best]), b"%d" % best)
+        return Vertex(self.psi[i, best], float(self.loss[i, best]))
 
     def oracles(self, w, block):
         rows = [[self.oracle(each, i)[:2] for i in block] for each in np.atleast_2d(w)]

@@ -5,7 +5,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
-from align.problems.problem import MatchingProblem, Vertex
+from align.problems.matching import MatchingProblem
+from align.problems.protocol import Vertex
 
 
 @dataclass(frozen=True)
@@ -47,7 +48,7 @@ class Plain:
 
     def __init__(self, problem):
         self.n, self.d, self.nonnegative = problem.n, problem.d, problem.nonnegative
-        self.gold, self.oracle, self.oracles = problem.gold, problem.oracle, problem.oracles
+        self.oracle, self.oracles = problem.oracle, problem.oracles
 
 
 class Listed:
@@ -65,12 +66,9 @@ class Listed:
         psi[:, 0], loss[:, 0] = 0.0, 0.0
         return cls(psi, loss)
 
-    def gold(self, i):
-        return Vertex(self.psi[i, 0], 0.0, b"0")
-
     def oracle(self, w, i):
         best = int(np.argmax(self.loss[i] - self.psi[i] @ w))
-        return Vertex(self.psi[i, best], float(self.loss[i, best]), b"%d" % best)
+        return Vertex(self.psi[i, best], float(self.loss[i, best]))
 
     def oracles(self, w, block):
         if w.ndim == 2:
@@ -135,4 +133,4 @@ def fertile_pairs(count, length, d, seed):
     features[:, : d // 2] += 2 * sure[:, None]
     features[:, -1] = 1.0
     edges = FertileEdges(shapes, offsets, features.astype(np.float32), Extra(*words))
-    return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure), most=2)
+    return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure), max_fertility=2)

@@ -4,8 +4,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from align.problems.matching import MatchingProblem
 from align.problems.objective import evaluate
-from align.problems.problem import MatchingProblem, Vertex
+from align.problems.protocol import Vertex
 from align.solvers import SOLVERS, BlockState, bcfw
 from align.solvers.block_kernels import best_cached
 from align.solvers.block_kernels import remember as remember_vertex
@@ -54,7 +55,7 @@ def test_every_block_gap_is_used_up_by_its_step():
     problem = Listed.random(1, 4, seed=5)
     lam = 0.01
     before = bcfw(problem, lam=lam, passes=1, tolerance=0, averaging=False, cache=0)
-    psi, loss, _ = problem.oracle(np.zeros(4), 0)
+    psi, loss = problem.oracle(np.zeros(4), 0)
     w_s = psi / lam
     gamma = min(1.0, loss / (lam * w_s @ w_s))
     np.testing.assert_allclose(before.weights, gamma * w_s, rtol=1e-12)
@@ -307,7 +308,7 @@ def test_a_wrong_oracle_is_noticed():
 
     class Wrong(Listed):
         def oracle(self, w, i):
-            return Vertex(np.ones(2), -1.0, b"")
+            return Vertex(np.ones(2), -1.0)
 
     with pytest.raises(AssertionError, match=r"oracle of block \d: H_i\(w\) < 0"):
         bcfw(Wrong(problem.psi, problem.loss), passes=1)

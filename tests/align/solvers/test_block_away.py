@@ -37,7 +37,7 @@ def dual_at(state, alphas):
 @pytest.mark.parametrize("seed", SEEDS)
 def test_a_step_is_the_best_along_the_direction_of_the_definition(pairwise, seed):
     problem, state = at_some_point(seed)
-    psi, loss, _ = problem.oracle(state.w, 0)
+    psi, loss = problem.oracle(state.w, 0)
     s = insert(0, psi / 0.1, loss, 2, state.atoms)
     before = state.alphas[0].copy()
     values = state.ell_atoms[0] - 0.1 * state.w_atoms[0] @ state.w
@@ -69,7 +69,7 @@ def test_towards_and_away_with_drops_and_without_all_occur():
     kinds = set()
     for seed in SEEDS:
         problem, state = at_some_point(seed)
-        psi, loss, _ = problem.oracle(state.w, 0)
+        psi, loss = problem.oracle(state.w, 0)
         s = insert(0, psi / 0.1, loss, 2, state.atoms)
         before = state.alphas[0].copy()
         step_towards(0, s, False, 5, 0.1, state.iterates, state.atoms)
@@ -82,7 +82,7 @@ def test_with_one_atom_left_the_step_is_towards_the_best():
     state.alphas[0] = [1, 0, 0, 0, 0, 0]
     state.w_blocks[:], state.ell_blocks[:], state.ells[:] = 0.0, 0.0, 0.0
     state.v[:], state.w[:] = 0.0, 0.0
-    psi, loss, _ = problem.oracle(state.w, 0)
+    psi, loss = problem.oracle(state.w, 0)
     s = insert(0, psi / 0.1, loss, 2, state.atoms)
     gap = step_towards(0, s, False, 5, 0.1, state.iterates, state.atoms)
     assert gap == pytest.approx(loss)

@@ -4,8 +4,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from align.matching.projections import onto_ball
-from align.problems.problem import MatchingProblem
+from align.problems.matching import MatchingProblem
 from align.solvers import SOLVERS, bcfw, extragradient
 from align.solvers.extragradient import GEOMETRIES, _dual, divergence
 from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric, operator_norm
@@ -197,7 +196,7 @@ def test_the_ball_in_its_metric():
             w = metric.onto_ball(x, radius)
             assert np.linalg.norm(w) <= radius * (1 + 1e-12)
             if make is identity_metric:
-                np.testing.assert_allclose(w, onto_ball(x, radius), atol=1e-12)
+                np.testing.assert_allclose(w, x * min(1.0, radius / np.linalg.norm(x)), atol=1e-12)
             # optimal: no point of the ball is in the direction x - w, measured by M^-1
             axes = metric.axes if metric.axes.size else np.eye(5)
             direction = axes @ ((axes.T @ (x - w)) / metric.units)
@@ -436,7 +435,7 @@ def test_features_that_are_no_numbers_are_told(metric):
     problem = pairs(3, 3, 3, seed=0)
     features = problem.data[0].copy()
     features[4, 1] = np.nan
-    problem.data = (features, *problem.data[1:])
+    problem.data = problem.data._replace(features=features)
     with pytest.raises(ValueError, match="NaN or infinite; give finite features"):
         extragradient(problem, metric=metric)
 
@@ -450,4 +449,4 @@ def test_they_are_found_by_name():
     )
     for name in ("extragradient", "extragradient-kl"):
         assert SOLVERS[name].load == State.load
-        assert (SOLVERS[name].most, SOLVERS[name].projects) == (1, True)
+        assert (SOLVERS[name].max_fertility, SOLVERS[name].projects) == (1, True)

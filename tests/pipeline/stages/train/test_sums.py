@@ -85,7 +85,7 @@ def test_the_sums_are_those_of_a_plain_loop(stages, tmp_path, elsewhere):
         Labels.load(stages / "label"),
         cost_fn=2.0,
         cost_fp=0.5,
-        most=2,
+        max_fertility=2,
         sharing=train_sums.sharing(context),
     )
     pairs = np.delete(np.arange(60), [0, 7, 20, 21])

@@ -191,13 +191,13 @@ def test_a_model_of_several_links_a_word(stages, tmp_path):
     assert model.names == edges.names + edges.extra.names
     assert (model.weights[len(edges.names) :] >= 0).all()
     assert (model.weights[len(edges.names) :] > 0).any()  # no word has two links in this gold
-    linked = decode(score(edges, model.weights), most=2).linked
+    linked = decode(score(edges, model.weights), max_fertility=2).linked
     gold, _ = labels.dense(edges.shapes)
     assert gold[linked].sum() >= 0.95 * max(gold.sum(), len(linked))
     corpus = Corpus.load(stages / "preprocess" / "corpus")
     rare = rare_words(corpus, (model.resources.source_vocabulary, model.resources.target_vocabulary))
     assert model.calibration == calibrate(
-        Learner(edges, labels, most=2),
+        Learner(edges, labels, max_fertility=2),
         model.weights,
         pairs=np.arange(60),
         texts=texts_of(corpus),
@@ -221,7 +221,13 @@ def test_lam_and_cost_are_chosen_by_folds(stages, tmp_path, capsys, fertility):
     # The table is that of refits that start from the known weights, and the model that of the chosen values.
     edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
     learner = Learner(
-        edges, labels, lam=0.05, cost_fn=1.5, seed=2, most=fertility, origin=Weights.load(known).weights
+        edges,
+        labels,
+        lam=0.05,
+        cost_fn=1.5,
+        seed=2,
+        max_fertility=fertility,
+        origin=Weights.load(known).weights,
     )
     parts = folds(texts_of(Corpus.load(stages / "preprocess" / "corpus")), 3, 2)
     _, expected = select(learner, grid_around(0.05, 1.5)[:2], parts)
