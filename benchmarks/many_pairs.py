@@ -11,12 +11,13 @@ import json
 import sys
 import time
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from align.cli.parser import Parser
 from align.core.errors import InputError, WorkError
-from align.solvers import SOLVERS, Fit
+from align.solvers import SOLVERS
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.process import ROOT, call, environment, measure
@@ -26,7 +27,7 @@ from benchmarks.solvers import LAM, alignment_problem, points_of
 RUNS: dict[str, tuple[str, dict[str, Any]]] = {
     "bcfw": ("bcfw", {}),
     "bcfw, no cache": ("bcfw", {"cache": 0}),
-    "bcfw, by gaps": ("bcfw", {"sampling": "gaps"}),
+    "bcfw, by gaps": ("bcfw", {"block_order": "gaps"}),
     "bcfw-pairwise": ("bcfw-pairwise", {}),
     "minibatch, 1 job": ("minibatch", {"jobs": 1}),
     "minibatch, 2 jobs": ("minibatch", {"jobs": 2}),
@@ -129,9 +130,9 @@ def fitted(name: str, featurize: Path, label: Path, *, seed: int) -> dict[str, A
     solver, options = RUNS[name]
     common: dict[str, Any] = {"lam": LAM, "seed": seed, "tolerance": 0.0, **options}
     last = SHOWN[-1]
-    solve = SOLVERS[solver].run
+    start = SOLVERS[solver](passes=1, **common)
     before = own_memory()
-    solve(problem, passes=1, **common)  # compiles what is not, and reads the features once
+    start.run(problem)  # compiles what is not, and reads the features once
     most = before
 
     def on_pass(_: object) -> None:
@@ -139,9 +140,9 @@ def fitted(name: str, featurize: Path, label: Path, *, seed: int) -> dict[str, A
         most = max(most, own_memory())
 
     wall, cpu = time.perf_counter(), time.process_time()
-    solve(problem, passes=last, gap_every=last + 1, on_pass=on_pass, **common)
+    replace(start, passes=last, gap_every=last + 1).run(problem, on_pass=on_pass)
     wall, cpu = time.perf_counter() - wall, time.process_time() - cpu
-    fit: Fit = solve(problem, passes=last, gap_every=1, **common)
+    fit = replace(start, passes=last).run(problem)
     gaps = {point.passes: point.gap / point.primal for point in points_of(fit.history, [0.0] * (last + 1))}
     return {
         "n": problem.n,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from align.model.aligner import Aligner
 from align.model.shipped import find_weights
 from align.model.weights import Weights
 from align.problems.labels import Labels
+from align.solvers import SOLVERS
 from align.statistics.posteriors import load_if_there
 from benchmarks.figures import read_lines
 from pipeline.stages.featurize import labelled_pairs
@@ -131,11 +132,18 @@ class Training:
 
     def learner(self) -> Learner:
         """Return what learns from the pairs with the options of the stage train."""
+        method = SOLVERS[self.options["solver"]]
         # training.json tells the passes that were taken, not those allowed
-        names = {field.name for field in fields(Learner)} - {"passes"}
-        options = {name: value for name, value in self.options.items() if name in names}
-        fertility = self.options.get("fertility", 1)
-        return Learner(self.edges, self.labels, max_fertility=fertility, origin=self._origin(), **options)
+        own = {*method.options(), "seed"} - {"passes"}
+        of_problem = {"cost_fn", "cost_fp", "oracle"}
+        return Learner(
+            self.edges,
+            self.labels,
+            solver=method(**{name: value for name, value in self.options.items() if name in own}),
+            max_fertility=self.options.get("fertility", 1),
+            origin=self._origin(),
+            **{name: value for name, value in self.options.items() if name in of_problem},
+        )
 
     def calibration(self, weights: np.ndarray) -> Calibration:
         """Return the calibration of weights that were learnt from all pairs."""

@@ -21,7 +21,7 @@ from align.matching import fertility, linear_program, projections
 from align.problems.labels import Labels
 from align.problems.linear_program import LinearProgramProblem
 from align.problems.matching import MatchingProblem
-from align.solvers import bcfw
+from align.solvers.block import BlockFrankWolfe
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
@@ -102,15 +102,14 @@ def oracle_rows(
         edges, labels, pairs=np.flatnonzero(labels.counts() > 0), max_fertility=max_fertility
     )
     reference = LinearProgramProblem(problem)
-    w = bcfw(problem, lam=LAM, seed=seed).weights
+    w = BlockFrankWolfe(lam=LAM, seed=seed).run(problem).weights
     block, passes = np.arange(problem.n), 20
 
-    def steps() -> None:
-        bcfw(problem, lam=LAM, passes=passes, cache=0, gap_every=passes + 1, tolerance=0.0, seed=seed)
+    solver = BlockFrankWolfe(lam=LAM, passes=passes, cache=0, gap_every=passes + 1, tolerance=0.0, seed=seed)
 
     compiled = timed(lambda: problem.oracles(w, block), rounds) / problem.n
     slow = timed(lambda: reference.oracles(w, block), 1) / problem.n
-    one = timed(steps, rounds) / passes / problem.n
+    one = timed(lambda: solver.run(problem), rounds) / passes / problem.n
     kind = "assignment" if max_fertility == 1 else f"flow, {max_fertility} links a word"
     return [
         {"what": f"max oracle: {kind}", "pairs": problem.n, "us": compiled, "ratio": 1.0},

@@ -32,7 +32,7 @@ from align.model.folder import Model
 from align.problems.labels import Labels
 from align.problems.matching import MatchingProblem
 from align.problems.quadratic import QuadraticProblem
-from align.solvers import bcfw
+from align.solvers import SOLVERS
 from benchmarks import hansards, recipe
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.eflomal import surface_links
@@ -316,7 +316,8 @@ def _fit(
         problem = QuadraticProblem(edges, labels, phi, pairs=usable, **costs)
     else:
         problem = MatchingProblem(edges, labels, pairs=usable, **costs)
-    fit = bcfw(problem, lam=options["lam"], tolerance=options["tolerance"], seed=options["seed"])
+    solver = SOLVERS["bcfw"](**{name: options[name] for name in ("lam", "tolerance", "seed")})
+    fit = solver.run(problem)
     return fit.weights, fit.gap / fit.primal
 
 

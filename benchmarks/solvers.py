@@ -13,7 +13,7 @@ import math
 import time
 import tomllib
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -252,19 +252,12 @@ def alignment_problem(featurize: Path, label: Path) -> MatchingProblem:
 def solve(task: Task, name: str, *, passes: int, seconds: float, seed: int) -> Run:
     """Run a solver, or a variant, once to compile its kernels and once to be measured."""
     solver, options = VARIANTS.get(name, (name, {}))
-    SOLVERS[solver].run(task.problem, lam=task.lam, passes=1, seed=seed, **options)
+    first = SOLVERS[solver](lam=task.lam, passes=1, seed=seed, **options)
+    first.run(task.problem)
     cpu = [0.0]
     begun = time.process_time()
-    fit = SOLVERS[solver].run(
-        task.problem,
-        lam=task.lam,
-        passes=passes,
-        tolerance=LEVELS[-1],
-        seed=seed,
-        time_limit=seconds,
-        on_pass=lambda progress: cpu.append(time.process_time() - begun),
-        **options,
-    )
+    whole = replace(first, passes=passes, tolerance=LEVELS[-1], time_limit=seconds)
+    fit = whole.run(task.problem, on_pass=lambda _: cpu.append(time.process_time() - begun))
     return Run(name, fit, points_of(fit.history, cpu))
 
 

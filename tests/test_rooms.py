@@ -215,7 +215,6 @@ def test_text_and_models_of_strangers_are_read_safely():
 
 # These hold several arrays in one zip file, which numpy reads and writes whole.
 ZIPPED = (
-    "align/solvers/extragradient_state.py",
     "align/solvers/state.py",
     "pipeline/stages/preprocess/shard.py",
     "pipeline/stages/preprocess/write.py",

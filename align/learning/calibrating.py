@@ -58,15 +58,18 @@ def calibrate(
     found = learner.links(weights, pairs[np.arange(count) * len(pairs) // max(count, 1)])
     if 2 <= len(pairs) <= FEW_PAIRS:
         parts = [
-            pairs[fold] for fold in folds([texts[pair] for pair in pairs], _FOLDS, learner.seed) if len(fold)
+            pairs[fold]
+            for fold in folds([texts[pair] for pair in pairs], _FOLDS, learner.solver.seed)
+            if len(fold)
         ]
         if len(parts) > 1:
+            solver = learner.solver
             quick = replace(
-                learner,
-                passes=min(learner.passes, _PASSES),
-                tolerance=max(learner.tolerance, _TOLERANCE),
+                solver,
+                passes=min(solver.passes, _PASSES),
+                tolerance=max(solver.tolerance, _TOLERANCE),
             )
-            found = held_out(quick, parts)
+            found = held_out(replace(learner, solver=quick), parts)
     return fit_calibration(
         found.scores, found.sure | found.free, _with_rare(learner.edges, found.edges, rare)
     )

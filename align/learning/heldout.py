@@ -7,27 +7,26 @@ to hold for new text (how much to regularise, how far to trust a link) is told b
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from align.data.corpus import Corpus
+from align.features import Edges
 from align.matching.decoding import decode, score
+from align.problems.labels import Labels
 from align.problems.linear_program import LinearProgramProblem
 from align.problems.matching import MatchingProblem
 from align.problems.protocol import Summing
-from align.solvers import SOLVERS
-
-if TYPE_CHECKING:
-    from align.data.corpus import Corpus
-    from align.features import Edges
-    from align.problems.labels import Labels
+from align.solvers.block import BlockFrankWolfe
+from align.solvers.loop import Solver
 
 # Pairs whose features are copied at a time.
 _PAIRS_AT_A_TIME = 256
 
-ORACLES = ("assignment", "linear_program", "programme")
+ORACLES = ("assignment", "linear_program")
 
 Task: TypeAlias = MatchingProblem | LinearProgramProblem
 
@@ -42,10 +41,12 @@ class Learner:
         Features of N pairs; they may lie on disk.
     labels : Labels
         Their links.
-    solver : str
-        A name in :data:`align.solvers.SOLVERS`.
-    lam, cost_fn, cost_fp, passes, tolerance, seed, origin, ball
-        As of the solver and of :class:`~align.problems.matching.MatchingProblem`.
+    solver : Solver
+        One of :data:`align.solvers.SOLVERS` with its options. Its time limit is without effect here.
+    cost_fn, cost_fp
+        As of :class:`~align.problems.matching.MatchingProblem`.
+    origin : ndarray of float64, shape (d,), optional
+        Known weights to start from.
     max_fertility : int
         Links that a word may have, >= 1.
     oracle : str
@@ -56,31 +57,18 @@ class Learner:
 
     edges: Edges
     labels: Labels
-    solver: str = "bcfw"
-    lam: float = 0.01
+    solver: Solver[Any] = field(default_factory=BlockFrankWolfe)
     cost_fn: float = 3.0
     cost_fp: float = 1.0
-    passes: int = 50
-    tolerance: float = 1e-3
-    seed: int = 0
     max_fertility: int = 1
     origin: np.ndarray | None = None
-    ball: float | None = None
     oracle: str = "assignment"
     sharing: Callable[[Learner, Task, np.ndarray], Summing | None] | None = None
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """Learn from some pairs, int (n,), n >= 1, that have sure links; float64, shape (d,)."""
-        fit = SOLVERS[self.solver].run(
-            self.problem(pairs),
-            lam=self.lam,
-            passes=self.passes,
-            tolerance=self.tolerance,
-            seed=self.seed,
-            origin=self.origin,
-            **({} if self.ball is None else {"ball": self.ball}),
-        )
-        return fit.weights
+        unhurried = replace(self.solver, time_limit=None)
+        return unhurried.run(self.problem(pairs), origin=self.origin).weights
 
     def problem(self, pairs: np.ndarray) -> Task:
         """Return what is solved to learn from some pairs, int (n,); errors are those of the problem."""

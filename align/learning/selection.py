@@ -59,6 +59,12 @@ def grid_around(lam: float, cost_fn: float) -> list[Setting]:
     return list(dict.fromkeys(settings))
 
 
+def with_setting(learner: Learner, setting: Setting) -> Learner:
+    """Return a learner with other values."""
+    solver = replace(learner.solver, lam=setting.lam)
+    return replace(learner, solver=solver, cost_fn=setting.cost_fn)
+
+
 def select(
     learner: Learner,
     grid: Sequence[Setting],
@@ -87,7 +93,7 @@ def select(
     """
     table = []
     for setting in grid:
-        counts = held_out(replace(learner, lam=setting.lam, cost_fn=setting.cost_fn), parts).counts()
+        counts = held_out(with_setting(learner, setting), parts).counts()
         row = dict(zip(COLUMNS, counts.tolist(), strict=True))
         row.pop("possible")
         table.append(HeldOut(setting, float(figures(counts[None])[0, 0]), **row))

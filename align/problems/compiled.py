@@ -3,7 +3,7 @@
 Such a problem keeps what its oracle reads in a named tuple of arrays, its attribute ``data``, and registers
 two kernels for the type of that tuple (:func:`register`). Kernels of solvers call :func:`workspace` and
 :func:`vertex`, which stand for those of whatever problem they are compiled for; nothing is looked up while
-they run. Any other problem is solved through its methods, to the same bits.
+they run. Over any other problem the same code runs interpreted (:func:`pass_over`), to the same bits.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 from numba.extending import overload as _numba_overload
 
 from align.core.kernels import kernel
-from align.problems.protocol import Summing, Vertex
+from align.problems.protocol import Problem, Summing, Vertex
 
 # The decorator is made at run time.
 _overload: Any = _numba_overload
@@ -73,14 +73,31 @@ class CompiledProblem:
         return (psi, loss) if w.ndim == 2 else (psi[0], loss[0])
 
 
+def pass_over(problem: Problem, one_pass: Callable[..., Any]) -> tuple[Callable[..., Any], Any]:
+    """Return what makes a solver's pass over a problem, and what to call it with as its ``data``.
+
+    That is the kernel and the problem's data, or where the problem has no kernels, the same code interpreted
+    and the problem itself.
+    """
+    if isinstance(problem, CompiledProblem):
+        return one_pass, problem.data
+    return getattr(one_pass, "py_func", one_pass), problem
+
+
 def workspace(data: Any) -> Any:
-    """Return working memory for :func:`vertex`; only kernels may call it."""
-    raise NotImplementedError("workspace: call it from a kernel")
+    """Return working memory for :func:`vertex`; ``data`` as of :func:`pass_over`."""
+    return _KERNELS[type(data)][0](data) if type(data) in _KERNELS else None
 
 
 def vertex(data: Any, w: np.ndarray, i: int, psi: np.ndarray, work: Any) -> float:
-    """Fill ``psi`` with the maximising vertex of block i and return its loss; only kernels may call it."""
-    raise NotImplementedError("vertex: call it from a kernel")
+    """Fill ``psi`` with the maximising vertex of block i, return its loss, as of :func:`register`."""
+    if type(data) in _KERNELS:
+        return float(_KERNELS[type(data)][1](data, w, i, psi, work))
+    psi[:], loss = data.oracle(w, i)
+    inner = float(w @ psi)
+    # gold reaches 0
+    assert loss - inner >= -1e-9 * (1.0 + abs(loss) + abs(inner)), f"oracle of block {i}: H_i(w) < 0"
+    return float(loss)
 
 
 # Not strict: the compiler would compare annotations as well.

@@ -1,13 +1,10 @@
 """Block-coordinate Frank-Wolfe for the structured SVM, with a cache of vertices.
 
-    max over alpha in a product of simplices of  D = ell - lam/2 |w|^2,    w = sum_i w_i,  ell = sum_i ell_i
-
-by one block i at a time ([1]_, Algorithm 4): its max oracle gives the vertex (w_s, ell_s), and (w_i, ell_i)
-moves towards it by the step gamma that is best for the dual. The last few vertices of each block are kept;
-after a pass of the oracle the blocks move on towards the best of these, as long as it pays ([2]_, [3]_). Such
-a step costs a few inner products, and far fewer passes of the oracle are needed. The duality gap, measured by
-a full pass of the oracle, certifies the result. Weights that may not be negative are cut at 0 in w, not in
-its parts, and weights w_0 to start from are added to their sum (:mod:`align.problems.objective`).
+One block i of the dual (:mod:`align.solvers.dual`) at a time ([1]_, Algorithm 4): its max oracle gives the
+vertex (w_s, ell_s), and (w_i, ell_i) moves towards it by the step gamma that is best for the dual. The last
+few vertices of each block are kept; after a pass of the oracle the blocks move on towards the best of these,
+as long as it pays ([2]_, [3]_). Such a step costs a few inner products, and far fewer passes of the oracle
+are needed. The duality gap, measured by a full pass of the oracle, certifies the result.
 
 Kept are w_i, ell_i and the cached vertices, float64: 8 n (d + 1) (1 + cache) bytes, 107 MB for 20,000 pairs,
 60 features and 10 vertices a pair.
@@ -24,26 +21,55 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from align.core.kernels import Arrays, kernel
-from align.problems.compiled import CompiledProblem, vertex, workspace
-from align.problems.objective import Value, evaluate, projection
+from align.core.kernels import kernel
+from align.problems.compiled import pass_over, vertex, workspace
+from align.problems.objective import Value, evaluate, exact_step, projection
 from align.problems.protocol import Problem
-from align.solvers.block_kernels import CACHE_PASSES, CACHE_SHARE, cached_passes, step
-from align.solvers.block_order import SAMPLINGS, gap_tree, next_block, plan, renew
-from align.solvers.course import UNMEASURED, check_options, checked_origin, follow
-from align.solvers.fit import Fit, Progress
-from align.solvers.state import State
+from align.solvers.block_order import BLOCK_ORDERS, gap_tree, next_block, renew
+from align.solvers.dual import DualSolver, DualState, planned
+from align.solvers.loop import UNMEASURED
+from align.solvers.options import at_least, one_of, option
+
+# After a pass of the oracle, passes over the cached vertices until the block gaps met on the way add up to
+# less than this share of those met by the oracle, but no more passes than that.
+_CACHE_SHARE, _CACHE_PASSES = 0.3, 50
+
+
+class Settings(NamedTuple):
+    """What a step depends on: the first weight that may not be negative, lam, whether an average is kept."""
+
+    nonnegative: int
+    lam: float
+    averaging: bool
+
+
+class Iterates(NamedTuple):
+    """The arrays of :class:`BlockState` that a step changes."""
+
+    v: np.ndarray
+    w: np.ndarray
+    v_average: np.ndarray
+    ells: np.ndarray
+    w_blocks: np.ndarray
+    ell_blocks: np.ndarray
+
+
+class Cache(NamedTuple):
+    """The cached vertices of :class:`BlockState`."""
+
+    w_cache: np.ndarray
+    ell_cache: np.ndarray
+    stamps: np.ndarray
 
 
 @dataclass(kw_only=True)
-class BlockState(State):
-    """The state of :func:`bcfw` and of :func:`~align.solvers.minibatch.minibatch`.
+class BlockState(DualState):
+    """The state of :class:`BlockFrankWolfe` and of :class:`~align.solvers.minibatch.Minibatch`.
 
     Attributes
     ----------
@@ -67,246 +93,240 @@ class BlockState(State):
     stamps: np.ndarray
     gaps: np.ndarray
 
-    @classmethod
-    def start(cls, problem: Problem, origin: np.ndarray, *, seed: int, **options: Any) -> Self:
-        """Return the start: w = w_0, all mass on the gold labellings; ``options`` as in the attribute."""
-        n, d, cache = problem.n, problem.d, options["cache"]
-        stamps = np.zeros((n, cache), dtype=np.int64)
+    @property
+    def iterates(self) -> Iterates:
+        """Return the arrays that a step changes."""
+        return Iterates(self.v, self.w, self.v_average, self.ells, self.w_blocks, self.ell_blocks)
+
+    @property
+    def cached(self) -> Cache:
+        """Return the cached vertices."""
+        return Cache(self.w_cache, self.ell_cache, self.stamps)
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockFrankWolfe(DualSolver[BlockState]):
+    """Block-coordinate Frank-Wolfe, exact steps, cached vertices.
+
+    Parameters
+    ----------
+    block_order : str
+        Of a pass: permutation (each pair once), uniform (drawn with replacement), cyclic (as they come), or
+        gaps (drawn in proportion to how far each pair was from its best when last met); minibatch does
+        without the last.
+    averaging : bool
+        Whether the weighted average of the iterates is kept, measured and may be the result.
+    cache : int
+        Vertices kept for each pair, >= 0; with 0 bcfw is the algorithm as published.
+    """
+
+    name = "bcfw"
+    state_type = BlockState
+
+    block_order: str = one_of(*BLOCK_ORDERS, "gaps")
+    averaging: bool = option(True, "true or false", lambda value: isinstance(value, bool))
+    cache: int = at_least(0, 10)
+
+    def start(self, problem: Problem, origin: np.ndarray) -> BlockState:
+        """Return the start: all mass on the gold labellings."""
+        n, d = problem.n, problem.d
+        stamps = np.zeros((n, self.cache), dtype=np.int64)
         stamps[:, :1] = 1  # the vertex of the gold labelling is (0, 0)
-        return cls.new(
+        return self.new_dual_state(
             problem,
             origin,
-            seed,
-            options,
             v_average=origin.copy(),
             w_blocks=np.zeros((n, d)),
             ell_blocks=np.zeros(n),
-            w_cache=np.zeros((n, cache, d)),
-            ell_cache=np.zeros((n, cache)),
+            w_cache=np.zeros((n, self.cache, d)),
+            ell_cache=np.zeros((n, self.cache)),
             stamps=stamps,
             gaps=np.zeros(n),
         )
 
-    @property
-    def iterates(self) -> Arrays:
-        """Return the arrays that a step changes, in the order the kernels take them."""
-        return self.v, self.w, self.v_average, self.ells, self.w_blocks, self.ell_blocks
-
-    @property
-    def vertices(self) -> Arrays:
-        """Return the cache's arrays, in the order the kernels take them."""
-        return self.w_cache, self.ell_cache, self.stamps
-
-
-def bcfw(
-    problem: Problem,
-    *,
-    lam: float = 0.01,
-    passes: int = 50,
-    tolerance: float = 1e-3,
-    seed: int = 0,
-    sampling: str = "permutation",
-    averaging: bool = True,
-    cache: int = 10,
-    time_limit: float | None = None,
-    gap_every: int = 1,
-    origin: np.ndarray | None = None,
-    resume: BlockState | None = None,
-    on_pass: Callable[[Progress], None] | None = None,
-) -> Fit:
-    """Minimise P(w) = lam/2 |w - w_0|^2 + 1/n sum_i H_i(w).
-
-    Returned is the last iterate or the weighted average of the iterates, whichever has the smaller gap when
-    the run stops; ``averaged`` of the result says which.
-
-    Parameters
-    ----------
-    problem : Problem
-        n blocks, d features. Where it has kernels (:mod:`align.problems.compiled`) a whole pass is one
-        compiled call.
-    lam : float
-        Regularisation, > 0.
-    passes : int
-        At most so many passes of the oracle over the blocks, >= 1.
-    tolerance : float
-        Stop when gap <= tolerance * primal, >= 0.
-    seed : int
-        Seed of the order of the blocks, >= 0.
-    sampling : str
-        ``permutation`` (each block once a pass), ``uniform`` (with replacement), ``cyclic`` or ``gaps`` (in
-        proportion to the block gaps met last, :mod:`align.solvers.block_order`).
-    averaging : bool
-        Whether the weighted average is kept, measured and may be returned.
-    cache : int
-        Vertices kept for each block, >= 0; with 0 this is Algorithm 4 as published.
-    time_limit : float, optional
-        Stop after the pass in which so many seconds are over, > 0.
-    gap_every : int
-        Measure the gap every so many passes, >= 1, and at the end. Each time costs as many calls of the
-        oracle as one pass, two with averaging.
-    origin : ndarray of float64, shape (d,), optional
-        Weights w_0 that are left only as far as the pairs ask for it; those that may not be negative are not.
-        Default: 0.
-    resume : BlockState, optional
-        Go on from this state (it is used up); the iterates are those of the uninterrupted run, bit by bit.
-    on_pass : function, optional
-        Called with a :class:`~align.solvers.fit.Progress` after each pass.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    ValueError
-        If an option is out of its range, or the state belongs to another problem or other options.
-    """
-    check_options(
-        "bcfw",
-        (sampling in SAMPLINGS, f"sampling is {sampling!r}; give one of {', '.join(SAMPLINGS)}"),
-        (cache >= 0, f"cache is {cache}; give 0 or more"),
-        lam=lam,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        gap_every=gap_every,
-    )
-    options = {"solver": "bcfw", "lam": lam, "sampling": sampling, "averaging": averaging, "cache": cache}
-    origin = checked_origin("bcfw", origin, problem)
-    state = BlockState.start(problem, origin, seed=seed, **options) if resume is None else resume
-    state.check(problem, origin, **options)
-    return follow(
-        problem,
-        state,
-        _one_pass,
-        measure,
-        average_of,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        gap_every=gap_every,
-        on_pass=on_pass,
-    )
-
-
-def _one_pass(problem: Problem, state: BlockState) -> None:
-    """Take n steps of the oracle, then as many of the cache as pay."""
-    generator = np.random.default_rng()
-    generator.bit_generator.state = state.generator
-    order, chances = plan(state.options["sampling"], generator, state.passes, problem.n)
-    state.generator = dict(generator.bit_generator.state)
-    lam, averaging = state.options["lam"], state.options["averaging"]
-    taken, stamp = state.passes * problem.n, stamp_of(state.passes)
-    tree = gap_tree(state.gaps)
-    if isinstance(problem, CompiledProblem):
-        met = _compiled_pass(
-            problem.data,
-            problem.nonnegative,
+    def one_pass(self, problem: Problem, state: BlockState) -> None:
+        """Take n steps of the oracle, then as many of the cache as pay."""
+        order, chances = planned(state, self.block_order, problem.n)
+        tree, settings = gap_tree(state.gaps), self.settings(problem)
+        oracle_pass, data = pass_over(problem, _oracle_pass)
+        met = oracle_pass(
+            data,
             order,
             chances,
             tree,
-            taken,
-            stamp,
-            lam,
-            averaging,
+            state.passes * problem.n,
+            stamp_of(state.passes),
+            settings,
             state.iterates,
-            state.vertices,
+            state.cached,
         )
-    else:
-        met = 0.0
-        for place in range(problem.n):
-            i = next_block(place, order, chances, tree)
-            psi, loss = checked_vertex(problem, state.w, i)
-            gap = step(
-                i,
-                psi,
-                loss,
-                problem.nonnegative,
-                taken + place,
-                stamp,
-                lam,
-                averaging,
-                state.iterates,
-                state.vertices,
-            )
-            renew(tree, i, gap)
-            met += gap
-    state.gaps[:] = tree[len(tree) // 2 :][: problem.n]
-    close_pass(state, order, met)
+        state.gaps[:] = tree[len(tree) // 2 :][: problem.n]
+        close_pass(state, order, met, settings)
+
+    def measure(self, problem: Problem, state: BlockState) -> tuple[Value, Value]:
+        """Return primal, dual and gap of the iterate and of the average."""
+        with_average = self.averaging and state.passes > 0  # at the start they are the same
+        average = projection(state.v_average, problem.nonnegative)
+        weights = np.stack([state.w, average] if with_average else [state.w])
+        values = evaluate(problem, weights, state.ells, self.lam, origin=state.origin)
+        state.oracle_calls += len(values) * problem.n
+        if not with_average:
+            values.append(values[0] if self.averaging else UNMEASURED)
+        return values[0], values[1]
+
+    def weights(self, state: BlockState, *, averaged: bool) -> np.ndarray:
+        """Return the weights of the iterate or of the average."""
+        return projection(state.v_average if averaged else state.v, state.nonnegative)
+
+    def settings(self, problem: Problem) -> Settings:
+        """Return what a step depends on."""
+        return Settings(problem.nonnegative, self.lam, self.averaging)
 
 
 def stamp_of(passes: int) -> int:
     """Return the time of the pass after ``passes`` passes; its passes over the cache follow at 1, 2, ..."""
-    return 1 + (passes + 1) * (CACHE_PASSES + 1)
+    return 1 + (passes + 1) * (_CACHE_PASSES + 1)
 
 
-def checked_vertex(problem: Problem, w: np.ndarray, i: int) -> tuple[np.ndarray, float]:
-    """Return psi and loss of the oracle's vertex of block i; gold reaches 0, so H_i(w) >= 0."""
-    psi, loss = problem.oracle(w, i)
-    inner = float(w @ psi)
-    assert loss - inner >= -1e-9 * (1.0 + abs(loss) + abs(inner)), f"oracle of block {i}: H_i(w) < 0"
-    return psi, loss
-
-
-def close_pass(state: BlockState, order: np.ndarray, met: float) -> None:
+def close_pass(state: BlockState, order: np.ndarray, met: float, settings: Settings) -> None:
     """Take the steps of the cache over the blocks ``order``, sum up the blocks and count the pass."""
-    cached_passes(
-        order,
-        CACHE_SHARE * met,
-        state.nonnegative,
-        stamp_of(state.passes) + 1,
-        state.options["lam"],
-        state.iterates,
-        state.vertices,
-    )
+    stamp = stamp_of(state.passes) + 1
+    _cached_passes(order, _CACHE_SHARE * met, stamp, settings, state.iterates, state.cached)
     # summed anew from the blocks, so that rounding of many small steps cannot build up
     state.v[:] = state.origin + state.w_blocks.sum(axis=0)
     state.w[:] = projection(state.v, state.nonnegative)
     state.ells[0] = state.ell_blocks.sum()
     state.passes += 1
-    state.oracle_calls += state.n
-
-
-def measure(problem: Problem, state: BlockState) -> tuple[Value, Value]:
-    """Return primal, dual and gap of the iterate and of the average."""
-    averaging = state.options["averaging"]
-    with_average = averaging and state.passes > 0  # at the start they are the same
-    average = projection(state.v_average, problem.nonnegative)
-    weights = np.stack([state.w, average] if with_average else [state.w])
-    values = evaluate(problem, weights, state.ells, state.options["lam"], origin=state.origin)
-    state.oracle_calls += len(values) * problem.n
-    if not with_average:
-        values.append(values[0] if averaging else UNMEASURED)
-    return values[0], values[1]
-
-
-def average_of(state: BlockState) -> np.ndarray:
-    """Return the average of the iterates' v."""
-    return state.v_average
+    state.oracle_calls += len(state.ell_blocks)
 
 
 @kernel
-def _compiled_pass(
-    data: Arrays,
-    nonnegative: int,
+def _oracle_pass(
+    data: Any,
     order: np.ndarray,
     chances: np.ndarray,
     tree: np.ndarray,
     taken: int,
     stamp: int,
-    lam: float,
-    averaging: bool,
-    iterates: Arrays,
-    vertices: Arrays,
+    settings: Settings,
+    iterates: Iterates,
+    cached: Cache,
 ) -> float:
     """Take one step of the oracle for each block of the pass; returns the sum of the block gaps met."""
     work = workspace(data)
-    w = iterates[1]
-    psi, met = np.empty(len(w)), 0.0
+    psi, met = np.empty(len(iterates.w)), 0.0
     for place in range(len(order)):
         i = next_block(place, order, chances, tree)
-        loss = vertex(data, w, i, psi, work)
-        gap = step(i, psi, loss, nonnegative, taken + place, stamp, lam, averaging, iterates, vertices)
+        loss = vertex(data, iterates.w, i, psi, work)
+        gap = step(i, psi, loss, taken + place, stamp, settings, iterates, cached)
         renew(tree, i, gap)
         met += gap
     return met
+
+
+@kernel
+def step(
+    i: int,
+    psi: np.ndarray,
+    loss: float,
+    k: int,
+    stamp: int,
+    settings: Settings,
+    iterates: Iterates,
+    cached: Cache,
+) -> float:
+    """Move block i towards the oracle's vertex: iteration k of Algorithm 4; returns the block's gap."""
+    n, lam = len(iterates.ell_blocks), settings.lam
+    # step 4: the vertex
+    w_s, ell_s = psi / (lam * n), loss / n
+    # step 5: exact line search
+    gamma, gap = exact_step(iterates.w, iterates.w_blocks[i], iterates.ell_blocks[i], w_s, ell_s, lam, 1.0)
+    # steps 6 and 7: the block, and the sums over the blocks
+    move(i, w_s, ell_s, gamma, settings, iterates)
+    remember(i, w_s, ell_s, stamp, cached)
+    if settings.averaging:
+        average(k, iterates)
+    return max(gap, 0.0)
+
+
+@kernel
+def _cached_passes(
+    order: np.ndarray, target: float, stamp: int, settings: Settings, iterates: Iterates, cached: Cache
+) -> None:
+    """Pass over the cached vertices until the block gaps met in a pass add up to ``target`` at most."""
+    w, lam = iterates.w, settings.lam
+    if cached.ell_cache.shape[1] == 0:
+        return
+    for turn in range(_CACHE_PASSES):
+        met = 0.0
+        for i in order:
+            at = _best_cached(i, w, lam, cached)
+            w_s, ell_s = cached.w_cache[i, at], cached.ell_cache[i, at]
+            gamma, gap = exact_step(w, iterates.w_blocks[i], iterates.ell_blocks[i], w_s, ell_s, lam, 1.0)
+            if gap > 0.0:
+                move(i, w_s, ell_s, gamma, settings, iterates)
+                cached.stamps[i, at] = stamp + turn
+                met += gap
+        if met <= target:
+            return
+
+
+@kernel
+def move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, settings: Settings, iterates: Iterates) -> None:
+    """Move block i by ``gamma`` towards (w_s, ell_s), and the sums over the blocks with it."""
+    v, w, _, ells, w_blocks, ell_blocks = iterates
+    for j in range(len(w)):
+        before = w_blocks[i, j]
+        w_blocks[i, j] = (1.0 - gamma) * before + gamma * w_s[j]
+        v[j] += w_blocks[i, j] - before
+        w[j] = v[j] if j < settings.nonnegative else max(v[j], 0.0)
+    before = ell_blocks[i]
+    ell_blocks[i] = (1.0 - gamma) * before + gamma * ell_s
+    ells[0] += ell_blocks[i] - before
+
+
+@kernel
+def remember(i: int, w_s: np.ndarray, ell_s: float, stamp: int, cached: Cache) -> None:
+    """Put a vertex into the cache of block i, in the place of the one unused for longest."""
+    w_cache, ell_cache, stamps = cached.w_cache[i], cached.ell_cache[i], cached.stamps[i]
+    if len(stamps) == 0:
+        return
+    at = 0
+    for place in range(len(stamps)):
+        known = stamps[place] > 0 and ell_cache[place] == ell_s
+        for j in range(len(w_s)):
+            known = known and w_cache[place, j] == w_s[j]
+        if known:
+            stamps[place] = stamp
+            return
+        if stamps[place] < stamps[at]:
+            at = place
+    for j in range(len(w_s)):
+        w_cache[at, j] = w_s[j]
+    ell_cache[at] = ell_s
+    stamps[at] = stamp
+
+
+@kernel
+def _best_cached(i: int, w: np.ndarray, lam: float, cached: Cache) -> int:
+    """Return the place of the cached vertex of block i that maximises ell_s - lam <w, w_s>."""
+    w_cache, ell_cache, stamps = cached.w_cache[i], cached.ell_cache[i], cached.stamps[i]
+    best, at = -np.inf, 0
+    for place in range(len(stamps)):
+        if stamps[place] > 0:
+            value = ell_cache[place]
+            for j in range(len(w)):
+                value -= lam * w[j] * w_cache[place, j]
+            if value > best:
+                best, at = value, place
+    return at
+
+
+@kernel
+def average(k: int, iterates: Iterates) -> None:
+    """Take the iterate after step k = 0, 1, ... into the weighted average."""
+    v, _, v_average, ells, _, _ = iterates
+    keep, add = k / (k + 2.0), 2.0 / (k + 2.0)
+    for j in range(len(v)):
+        v_average[j] = keep * v_average[j] + add * v[j]
+    ells[1] = keep * ells[1] + add * ells[0]

@@ -15,17 +15,18 @@ import numpy as np
 
 from align.core.kernels import kernel
 
-ORDERS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+BLOCK_ORDERS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
     "permutation": lambda generator, n: generator.permutation(n),
     "uniform": lambda generator, n: generator.integers(n, size=n),
     "cyclic": lambda generator, n: np.arange(n),
 }
-SAMPLINGS = (*ORDERS, "gaps")
 # Passes from one renewal of all gaps to the next.
 _RENEWAL = 10
 
 
-def plan(sampling: str, generator: np.random.Generator, passes: int, n: int) -> tuple[np.ndarray, np.ndarray]:
+def plan(
+    block_order: str, generator: np.random.Generator, passes: int, n: int
+) -> tuple[np.ndarray, np.ndarray]:
     """Return what :func:`next_block` needs for the pass after ``passes`` passes.
 
     Returns
@@ -35,9 +36,9 @@ def plan(sampling: str, generator: np.random.Generator, passes: int, n: int) -> 
     chances : ndarray of float64, shape (n,) or (0,)
         Uniform numbers in [0, 1) to draw with.
     """
-    if sampling == "gaps" and passes % _RENEWAL:
+    if block_order == "gaps" and passes % _RENEWAL:
         return np.zeros(n, dtype=np.int64), generator.random(n)
-    order = ORDERS["permutation" if sampling == "gaps" else sampling](generator, n)
+    order = BLOCK_ORDERS["permutation" if block_order == "gaps" else block_order](generator, n)
     return order.astype(np.int64), np.zeros(0)
 
 

@@ -12,7 +12,7 @@ the monotone operator T(w, z) = (F z - F y + n lam (w - w_0); -F' w - c) one ite
     v = Pi(start, eta s),    u = Pi(v, -eta T(v)),    s <- s - T(u),
 
 Pi(x, g) the point that maximises <g, .> less the divergence from x: that of z is half the squared distance
-(``euclidean``) or the relative entropy (``kl``), which within Z is more; that of weights is
+or the relative entropy, which within Z is more; that of weights is
 (w - x)' M^-1 (w - x) / 2. The step eta is 1 / Lip, the operator's norm in the units so chosen,
 
     Lip <= (a + sqrt(a^2 + 4 |M^1/2 F|^2)) / 2,    a = n lam |M| (0 with a ball),
@@ -24,7 +24,7 @@ second moments: as there is nothing to project w onto, its metric is free, and t
 iterations. The start is w_0 and z = 1 / max(n_i, m_i), which entropy allows, too.
 
 T is affine, so s is -t T(average of u): of z only <c, sum of z> has to be kept, and s of an edge is
-<sum of w, x> + t c (``memory="weights"``, [1]_, section 5). ``memory="edges"`` keeps s of each edge. Both
+<sum of w, x> + t c (memory ``weights``, [1]_, section 5). Memory ``edges`` keeps s of each edge. Both
 take one pass over the features and two projections of each pair an iteration, and give the same iterates up
 to rounding. Kept for speed alone are M and, of each word of the longer side, the prices that the projections
 start from.
@@ -40,235 +40,349 @@ References
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Any
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
-from align.problems.matching import MatchingProblem
+from align.core.kernels import kernel
+from align.matching.projections import project_pair, scratch
+from align.problems.matching import SURE, WRONG, MatchingData, MatchingProblem, scores
 from align.problems.objective import Value, batch_vertex
 from align.problems.protocol import Problem
-from align.solvers.course import check_options, checked_origin, run_course
-from align.solvers.extragradient_kernels import extrapolate, sure_links, uniform
-from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric
-from align.solvers.extragradient_state import State
-from align.solvers.fit import Fit, Progress
-
-GEOMETRIES = ("euclidean", "kl")
-MEMORIES = ("weights", "edges")
+from align.solvers.extragradient_metric import METRICS, Metric, gram_metric, identity_metric
+from align.solvers.loop import Solver
+from align.solvers.options import at_least, one_of, positive
+from align.solvers.state import State
 
 
-def extragradient(
-    problem: Problem,
-    *,
-    lam: float = 0.01,
-    ball: float | None = None,
-    passes: int = 1000,
-    tolerance: float = 1e-3,
-    seed: int = 0,
-    geometry: str = "euclidean",
-    memory: str = "weights",
-    metric: str = "gram",
-    time_limit: float | None = None,
-    gap_every: int = 1,
-    origin: np.ndarray | None = None,
-    resume: State | None = None,
-    on_pass: Callable[[Progress], None] | None = None,
-) -> Fit:
-    """Minimise P(w) = lam/2 |w - w_0|^2 + 1/n sum_i H_i(w), or 1/n sum_i H_i(w) over |w - w_0| <= B.
+@dataclass(kw_only=True)
+class SaddleState(State):
+    """The state of :class:`Extragradient`; ``w`` is the last u of weights.
 
-    Returned is the last iterate or the average of the iterates, whichever has the smaller gap when the run
-    stops; ``averaged`` of the result says which. Nothing is random.
+    Attributes
+    ----------
+    constant : float
+        c_fn mean |y_i|.
+    lipschitz : float
+        Lip.
+    axes, units, norm
+        M, as of :class:`~align.solvers.extragradient_metric.Metric`.
+    w_sum : ndarray of float64, shape (d,)
+        The sum of all w.
+    s : ndarray of float64, shape (d,)
+        The part of s of weights.
+    moved : ndarray of float64, shape (d,)
+        F z - F y of the last u.
+    edges : ndarray of float64, shape (E,) or (0,)
+        The part of s of edges, up to the iteration before the last, where it is kept.
+    prices : ndarray of float64, shape (2, W)
+        Prices of the words of each pair's longer side in the two projections of the last iteration.
+    price_starts : ndarray of int64, shape (n + 1,)
+        The prices of pair i are ``price_starts[i]`` to ``price_starts[i + 1]``.
+    cost, cost_sum : float
+        <c, z> of the last u, and the sum of all.
+    """
+
+    constant: float
+    lipschitz: float
+    axes: np.ndarray
+    units: np.ndarray
+    norm: float
+    w_sum: np.ndarray
+    s: np.ndarray
+    moved: np.ndarray
+    edges: np.ndarray
+    prices: np.ndarray
+    price_starts: np.ndarray
+    cost: float = 0.0
+    cost_sum: float = 0.0
+
+    @property
+    def metric(self) -> Metric:
+        """Return M."""
+        return Metric(self.axes, self.units, self.norm)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Extragradient(Solver[SaddleState]):
+    """Dual extragradient, Euclidean projections; one link a word. Nothing is random.
+
+    With a ball 1/n sum_i H_i(w) is minimised over |w - w_0| <= B, and the gap is the restricted one, for w
+    within the ball and all z. Each pass is an iteration, each measurement two assignments a pair.
 
     Parameters
     ----------
-    problem : MatchingProblem
-        n pairs, d features, one link a word at most.
-    lam : float
-        Regularisation, > 0; without effect where there is a ball.
     ball : float, optional
-        Radius B > 0.
-    passes : int
-        At most so many iterations, >= 1; each passes over the pairs once.
-    tolerance : float
-        Stop when gap <= tolerance * primal, >= 0.
-    seed : int
-        Without effect.
-    geometry : str
-        What projections measure z by: ``euclidean`` or ``kl``.
+        The known weights, or 0, are left by at most this distance, > 0, in place of being regularised; lam is
+        then without effect.
     memory : str
-        What is kept: ``weights`` or ``edges``, one number an edge.
+        What is kept of the iterations before: weights, or edges, one number for each possible link.
     metric : str
-        What projections measure w by: ``gram``, or ``identity`` as published.
-    time_limit : float, optional
-        Stop after the iteration in which so many seconds are over, > 0.
-    gap_every : int
-        Measure the gap every so many iterations, >= 1, and at the end: two assignments a pair.
-    origin : ndarray of float64, shape (d,), optional
-        Weights w_0 that are left only as far as the pairs ask for it. Default: 0.
-    resume : State, optional
-        Go on from this state (it is used up); the iterates are those of the uninterrupted run, bit by bit.
-    on_pass : function, optional
-        Called with a :class:`~align.solvers.fit.Progress` after each iteration.
-
-    Returns
-    -------
-    Fit
-        With a ball ``gap`` is the restricted gap, for w within the ball and all z.
-
-    Raises
-    ------
-    ValueError
-        If the problem has several links a word, an option is out of its range, or the state belongs to
-        another problem or other options.
+        What projections measure weights by: gram (the features' second moments), or identity as published.
     """
-    check_options(
-        "extragradient",
-        (ball is None or 0 < ball < math.inf, f"ball is {ball}; give a radius above 0, or None"),
-        (geometry in GEOMETRIES, f"geometry is {geometry!r}; give one of {', '.join(GEOMETRIES)}"),
-        (memory in MEMORIES, f"memory is {memory!r}; give one of {', '.join(MEMORIES)}"),
-        (metric in METRICS, f"metric is {metric!r}; give one of {', '.join(METRICS)}"),
-        lam=lam,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        gap_every=gap_every,
-    )
-    if not isinstance(problem, MatchingProblem):
-        raise ValueError("extragradient: it solves the matching problem only; take bcfw")
-    if problem.data[8][0] != 1:
-        raise ValueError(
-            f"extragradient: {problem.data[8][0]} links a word, it learns one; set train.fertility=1"
+
+    name = "extragradient"
+    state_type = SaddleState
+    max_fertility = 1
+    needs_oracle = False
+    # Whether z is measured by relative entropy, not by the Euclidean distance.
+    entropic: ClassVar[bool] = False
+
+    passes: int = at_least(1, 1000)
+    ball: float | None = positive(None, "a radius")
+    memory: str = one_of("weights", "edges")
+    metric: str = one_of(*METRICS)
+
+    def start(self, problem: Problem, origin: np.ndarray) -> SaddleState:
+        """Return the start, w = w_0 and z uniform, with all that is measured once."""
+        problem = self._checked(problem)
+        _, kinds, shapes, starts, costs = problem.data[:5]
+        radius = divergence(problem, entropic=self.entropic)
+        if self.ball is None:
+            reach = float(self._primal(problem, origin[None], origin)[0]) / self.lam
+        else:
+            reach = 0.5 * self.ball**2
+        ratio = reach / radius if reach > 0 and radius > 0 else 1.0
+        metric = (gram_metric if self.metric == "gram" else identity_metric)(problem, ratio)
+        a = self._pull(problem.n) * float(metric.units.max())
+        lipschitz = 0.5 * (a + math.sqrt(a * a + 4.0 * metric.norm**2))
+        sizes = shapes.astype(np.int64)
+        price_starts = np.concatenate([[0], np.cumsum(sizes.max(axis=1))])
+        edges = int(sizes.prod(axis=1).sum()) if self.memory == "edges" else 0
+        state = self.new_state(
+            problem,
+            origin,
+            constant=float(costs[1]) * _sure_links(kinds, shapes, starts) / problem.n,
+            lipschitz=lipschitz or 1.0,
+            axes=metric.axes,
+            units=metric.units,
+            norm=metric.norm,
+            w_sum=np.zeros(problem.d),
+            s=np.zeros(problem.d),
+            moved=np.zeros(problem.d),
+            edges=np.zeros(edges),
+            prices=np.zeros((2, price_starts[-1])),
+            price_starts=price_starts,
         )
-    options = {"lam": lam, "ball": ball, "geometry": geometry, "memory": memory, "metric": metric}
-    origin = checked_origin("extragradient", origin, problem)
-    state = _start(problem, origin, options) if resume is None else resume
-    state.check(problem, origin, options)
+        state.oracle_calls = problem.n if self.ball is None else 0
+        return state
 
-    return run_course(
-        problem,
-        state,
-        _iterate,
-        _measure,
-        _weights,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        gap_every=gap_every,
-        on_pass=on_pass,
-    )
+    def one_pass(self, problem: Problem, state: SaddleState) -> None:
+        """Take one iteration."""
+        problem, metric, origin = self._checked(problem), state.metric, state.origin
+        eta, pull = 1.0 / state.lipschitz, self._pull(problem.n)
+
+        def moved_by(start: np.ndarray, direction: np.ndarray) -> np.ndarray:
+            w = start + eta * metric.times(direction)
+            return w if self.ball is None else origin + metric.onto_ball(w - origin, self.ball)
+
+        v = moved_by(origin, state.s)
+        moved_v, moved_u = np.zeros(problem.d), np.zeros(problem.d)
+        state.cost = _extrapolate(
+            problem.data,
+            v,
+            state.w_sum if self.memory == "weights" else state.w,
+            state.passes,
+            eta,
+            self.entropic,
+            state.edges,
+            state.prices,
+            state.price_starts,
+            moved_v,
+            moved_u,
+        )
+        state.w[:] = moved_by(v, -(moved_v + pull * (v - origin)))
+        state.moved[:] = moved_u
+        state.s -= moved_u + pull * (state.w - origin)
+        state.w_sum += state.w
+        state.cost_sum += state.cost
+        state.passes += 1
+
+    def measure(self, problem: Problem, state: SaddleState) -> tuple[Value, Value]:
+        """Return primal, dual and gap of the iterate and of the average."""
+        problem = self._checked(problem)
+        if state.passes == 0:
+            state.cost = _uniform(problem.data, state.moved)
+            points = [(state.w, state.moved, state.cost)]
+        else:
+            average = state.w_sum / state.passes
+            moved = -state.s / state.passes - self._pull(problem.n) * (average - state.origin)
+            points = [(state.w, state.moved, state.cost), (average, moved, state.cost_sum / state.passes)]
+        primal = self._primal(problem, np.stack([w for w, _, _ in points]), state.origin)
+        state.oracle_calls += len(points) * problem.n
+        values = []
+        for upper, (_, moved, cost) in zip(primal.tolist(), points, strict=True):
+            lower = self._dual(problem.n, state, moved, cost)
+            assert upper - lower >= -1e-9 * (1.0 + abs(upper) + abs(lower)), "weak duality is broken"
+            values.append(Value(max(upper, lower), lower, max(upper - lower, 0.0)))
+        return values[0], values[-1]
+
+    def weights(self, state: SaddleState, *, averaged: bool) -> np.ndarray:
+        """Return the weights of the iterate or of the average."""
+        return state.w_sum / state.passes if averaged else state.w.copy()
+
+    def _checked(self, problem: Problem) -> MatchingProblem:
+        """Return the problem; ValueError if it is none of matchings."""
+        if not isinstance(problem, MatchingProblem):
+            raise ValueError("extragradient: it solves the matching problem only; take bcfw")
+        if problem.data.max_fertility[0] != 1:
+            raise ValueError(
+                f"extragradient: {problem.data.max_fertility[0]} links a word, it learns one; "
+                "set train.fertility=1"
+            )
+        return problem
+
+    def _pull(self, n: int) -> float:
+        """Return n lam, or 0 where there is a ball."""
+        return 0.0 if self.ball is not None else n * self.lam
+
+    def _primal(self, problem: MatchingProblem, weights: np.ndarray, origin: np.ndarray) -> np.ndarray:
+        """Return P of each row of ``weights`` (r, d)."""
+        psi, loss = batch_vertex(problem, weights, 1.0)
+        primal: np.ndarray = loss - (psi * weights).sum(axis=1)
+        if self.ball is None:
+            primal += 0.5 * self.lam * ((weights - origin) ** 2).sum(axis=1)
+        return primal
+
+    def _dual(self, n: int, state: SaddleState, moved: np.ndarray, cost: float) -> float:
+        """Return min_w L(w, z) in the units of P, of z with F z - F y = ``moved`` and <c, z> = ``cost``."""
+        lower = cost + float(state.origin @ moved)
+        if self.ball is None:
+            lower -= float(moved @ moved) / (2.0 * self._pull(n))
+        else:
+            lower -= self.ball * float(np.linalg.norm(moved))
+        return lower / n + state.constant
 
 
-def divergence(problem: MatchingProblem, geometry: str) -> float:
+@dataclass(frozen=True, kw_only=True)
+class EntropicExtragradient(Extragradient):
+    """Dual extragradient, projections by relative entropy; one link a word."""
+
+    name = "extragradient-kl"
+    entropic = True
+
+
+def divergence(problem: MatchingProblem, *, entropic: bool) -> float:
     """Return D_z: the largest divergence of a point of all polytopes from the start, 1 / max(n_i, m_i).
 
     It is convex, so largest at a matching: of k links, k (1/2 - 1/M) + k_max / (2 M) (Euclidean) or
     k (log M - 1) + k_max (entropy), M and k_max the words of the longer and the shorter side.
     """
-    shapes = problem.data[2].astype(np.float64)
+    shapes = problem.data.shapes.astype(np.float64)
     longer, shorter = np.maximum(shapes.max(axis=1), 1.0), shapes.min(axis=1)
-    if geometry == "kl":
+    if entropic:
         per_link, always = np.log(longer) - 1.0, 1.0
     else:
         per_link, always = 0.5 - 1.0 / longer, 0.5 / longer
     return float((shorter * (np.maximum(per_link, 0.0) + always)).sum())
 
 
-def _start(problem: MatchingProblem, origin: np.ndarray, options: dict[str, Any]) -> State:
-    """Return the start, with all that is measured once."""
-    _, kinds, shapes, starts, costs = problem.data[:5]
-    constant = float(costs[1]) * sure_links(kinds, shapes, starts) / problem.n
-    radius = divergence(problem, options["geometry"])
-    if options["ball"] is None:
-        primal = float(_primal(problem, origin[None], origin, options)[0])
-        reach, pull = primal / options["lam"], problem.n * options["lam"]
-    else:
-        reach, pull = 0.5 * options["ball"] ** 2, 0.0
-    ratio = reach / radius if reach > 0 and radius > 0 else 1.0
-    metric = (gram_metric if options["metric"] == "gram" else identity_metric)(problem, ratio)
-    a = pull * float(metric.units.max())
-    lipschitz = 0.5 * (a + math.sqrt(a * a + 4.0 * metric.norm**2))
-    state = State.start(problem, origin, options, metric, constant=constant, lipschitz=lipschitz or 1.0)
-    state.oracle_calls = problem.n if options["ball"] is None else 0
-    return state
+@kernel
+def _extrapolate(
+    data: MatchingData,
+    v: np.ndarray,
+    earlier: np.ndarray,
+    t: int,
+    eta: float,
+    entropic: bool,
+    s_edges: np.ndarray,
+    prices: np.ndarray,
+    price_starts: np.ndarray,
+    moved_v: np.ndarray,
+    moved_u: np.ndarray,
+) -> float:
+    """Find z of v and of u; add F z - F y of both to ``moved_v`` and ``moved_u``, return <c, z> of u.
+
+    ``earlier`` is the sum of the w of the t iterations made, or, where s of each edge is kept in ``s_edges``,
+    the last of them.
+    """
+    features, kinds, shapes, starts, costs = data.features, data.kinds, data.shapes, data.starts, data.costs
+    largest = 0
+    for i in range(len(shapes)):
+        largest = max(largest, shapes[i, 0] * shapes[i, 1])
+    theta, before, point, z = np.empty(largest), np.empty(largest), np.empty(largest), np.empty(largest)
+    work, place, cost = scratch(shapes), 0, 0.0
+    for i in range(len(shapes)):
+        n, m = int(shapes[i, 0]), int(shapes[i, 1])
+        count, longer = n * m, max(n, m, 1)
+        x, kind = features[starts[i] : starts[i] + count], kinds[starts[i] : starts[i] + count]
+        scores(x, v, theta)
+        scores(x, earlier, before)
+        start = -np.log(longer) if entropic else 1.0 / longer
+        for edge in range(count):
+            c = costs[0] if kind[edge] == WRONG else (-costs[1] if kind[edge] == SURE else 0.0)
+            theta[edge] += c
+            if len(s_edges) == 0:
+                point[edge] = start + eta * (before[edge] + t * c)
+            else:
+                if t > 0:
+                    s_edges[place + edge] += before[edge] + c
+                point[edge] = start + eta * s_edges[place + edge]
+            if not (np.isfinite(point[edge]) and np.isfinite(theta[edge])):
+                raise ValueError("a score <w, x> is NaN or infinite; give finite features and weights")
+        first, last = price_starts[i], price_starts[i + 1]
+        project_pair(point[:count], n, m, entropic, t > 0, prices[0, first:last], z[:count], work)
+        _add(x, kind, z, moved_v)
+        for edge in range(count):
+            if entropic:  # z itself may be too small for a number
+                j, k = edge // m, edge % m
+                if n > m:
+                    point[edge] -= work[2][0, k] + work[2][1, j]
+                else:
+                    point[edge] -= work[2][0, j] + work[2][1, k]
+                point[edge] += eta * theta[edge]
+            else:
+                point[edge] = z[edge] + eta * theta[edge]
+        project_pair(point[:count], n, m, entropic, t > 0, prices[1, first:last], z[:count], work)
+        _add(x, kind, z, moved_u)
+        cost += _cost(kind, z, costs)
+        place += count
+    return cost
 
 
-def _iterate(problem: MatchingProblem, state: State) -> None:
-    """Take one iteration."""
-    options, metric, origin = state.options, state.metric, state.origin
-    eta, pull, ball = 1.0 / state.lipschitz, _pull(state), options["ball"]
-
-    def moved_by(start: np.ndarray, direction: np.ndarray) -> np.ndarray:
-        w = start + eta * metric.times(direction)
-        return w if ball is None else origin + metric.onto_ball(w - origin, ball)
-
-    v = moved_by(origin, state.s)
-    moved_v, moved_u = np.zeros(problem.d), np.zeros(problem.d)
-    state.cost = extrapolate(
-        problem.data,
-        v,
-        state.w_sum if options["memory"] == "weights" else state.w,
-        state.passes,
-        eta,
-        options["geometry"] == "kl",
-        state.edges,
-        state.prices,
-        state.price_starts,
-        moved_v,
-        moved_u,
-    )
-    state.w[:] = moved_by(v, -(moved_v + pull * (v - origin)))
-    state.moved[:] = moved_u
-    state.s -= moved_u + pull * (state.w - origin)
-    state.w_sum += state.w
-    state.cost_sum += state.cost
-    state.passes += 1
+@kernel
+def _uniform(data: MatchingData, moved: np.ndarray) -> float:
+    """Fill F z - F y of the start, return its <c, z>."""
+    features, kinds, shapes, starts, costs = data.features, data.kinds, data.shapes, data.starts, data.costs
+    moved[:] = 0.0
+    cost = 0.0
+    for i in range(len(shapes)):
+        count = int(shapes[i, 0]) * int(shapes[i, 1])
+        kind = kinds[starts[i] : starts[i] + count]
+        z = np.full(count, 1.0 / max(shapes[i, 0], shapes[i, 1], 1))
+        _add(features[starts[i] : starts[i] + count], kind, z, moved)
+        cost += _cost(kind, z, costs)
+    return cost
 
 
-def _pull(state: State) -> float:
-    """Return n lam, or 0 where there is a ball."""
-    return 0.0 if state.options["ball"] is not None else state.n * state.options["lam"]
+@kernel
+def _add(x: np.ndarray, kind: np.ndarray, z: np.ndarray, moved: np.ndarray) -> None:
+    """Add F z - F y of one pair to ``moved``."""
+    for edge in range(len(kind)):
+        weight = z[edge] - 1.0 if kind[edge] == SURE else z[edge]
+        if weight != 0.0:
+            for k in range(len(moved)):
+                moved[k] += weight * x[edge, k]
 
 
-def _primal(
-    problem: MatchingProblem, weights: np.ndarray, origin: np.ndarray, options: dict[str, Any]
-) -> np.ndarray:
-    """Return P of each row of ``weights`` (r, d)."""
-    psi, loss = batch_vertex(problem, weights, 1.0)
-    primal: np.ndarray = loss - (psi * weights).sum(axis=1)
-    if options["ball"] is None:
-        primal += 0.5 * options["lam"] * ((weights - origin) ** 2).sum(axis=1)
-    return primal
+@kernel
+def _cost(kind: np.ndarray, z: np.ndarray, costs: np.ndarray) -> float:
+    """Return <c, z> of one pair."""
+    total = 0.0
+    for edge in range(len(kind)):
+        if kind[edge] == WRONG:
+            total += costs[0] * z[edge]
+        elif kind[edge] == SURE:
+            total -= costs[1] * z[edge]
+    return total
 
 
-def _dual(state: State, moved: np.ndarray, cost: float) -> float:
-    """Return min_w L(w, z) in the units of P, of z with F z - F y = ``moved`` and <c, z> = ``cost``."""
-    lower = cost + float(state.origin @ moved)
-    if state.options["ball"] is None:
-        lower -= float(moved @ moved) / (2.0 * _pull(state))
-    else:
-        lower -= state.options["ball"] * float(np.linalg.norm(moved))
-    return lower / state.n + state.constant
-
-
-def _measure(problem: MatchingProblem, state: State) -> tuple[Value, Value]:
-    """Return primal, dual and gap of the iterate and of the average."""
-    if state.passes == 0:
-        state.cost = uniform(problem.data, state.moved)
-        points = [(state.w, state.moved, state.cost)]
-    else:
-        average = state.w_sum / state.passes
-        moved = -state.s / state.passes - _pull(state) * (average - state.origin)
-        points = [(state.w, state.moved, state.cost), (average, moved, state.cost_sum / state.passes)]
-    primal = _primal(problem, np.stack([w for w, _, _ in points]), state.origin, state.options)
-    state.oracle_calls += len(points) * problem.n
-    values = []
-    for upper, (_, moved, cost) in zip(primal.tolist(), points, strict=True):
-        lower = _dual(state, moved, cost)
-        assert upper - lower >= -1e-9 * (1.0 + abs(upper) + abs(lower)), "weak duality is broken"
-        values.append(Value(max(upper, lower), lower, max(upper - lower, 0.0)))
-    return values[0], values[-1]
-
-
-def _weights(state: State, averaged: bool) -> np.ndarray:
-    return state.w_sum / state.passes if averaged else state.w.copy()
+@kernel
+def _sure_links(kinds: np.ndarray, shapes: np.ndarray, starts: np.ndarray) -> int:
+    """Return the number of sure links of all pairs."""
+    total = 0
+    for i in range(len(shapes)):
+        for edge in range(starts[i], starts[i] + shapes[i, 0] * shapes[i, 1]):
+            total += kinds[edge] == SURE
+    return total

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from align.problems.matching import MatchingProblem
-from align.solvers.extragradient_kernels import gram, gram_product
+from align.core.kernels import kernel
+from align.problems.matching import MatchingData, MatchingProblem
 
 METRICS = ("gram", "identity")
 # Of 1, 0.3, 0.1, 0.03 and 0.01 the one with the smallest gap after 200 iterations on 100 training pairs.
@@ -81,7 +81,7 @@ def identity_metric(problem: MatchingProblem, ratio: float) -> Metric:
 def gram_metric(problem: MatchingProblem, ratio: float) -> Metric:
     """Return kappa ``ratio`` (F F' / |F|^2 + kappa)^-1; the norm is that of an eigenvalue decomposition."""
     product = np.empty((problem.d, problem.d))
-    gram(problem.data, product)
+    _gram(problem.data, product)
     if not np.isfinite(product).all():
         raise ValueError("extragradient: a feature is NaN or infinite; give finite features")
     squares, axes = np.linalg.eigh(product)
@@ -106,7 +106,7 @@ def operator_norm(problem: MatchingProblem) -> float:
     for _ in range(_POWER_STEPS):
         x = np.divide(x, np.linalg.norm(x))
         after = np.zeros(problem.d)
-        gram_product(problem.data, x, after)
+        _gram_product(problem.data, x, after)
         value = float(x @ after)
         if not math.isfinite(value):
             raise ValueError("extragradient: a feature is NaN or infinite; give finite features")
@@ -115,3 +115,34 @@ def operator_norm(problem: MatchingProblem) -> float:
             break
         x, before = after, value
     return math.sqrt(value + off)
+
+
+@kernel
+def _gram_product(data: MatchingData, x: np.ndarray, product: np.ndarray) -> None:
+    """Add F F' x to ``product``."""
+    features, shapes, starts = data.features, data.shapes, data.starts
+    for i in range(len(shapes)):
+        for edge in range(starts[i], starts[i] + shapes[i, 0] * shapes[i, 1]):
+            score = 0.0
+            for k in range(len(x)):
+                score += features[edge, k] * x[k]
+            for k in range(len(x)):
+                product[k] += score * features[edge, k]
+
+
+@kernel
+def _gram(data: MatchingData, product: np.ndarray) -> None:
+    """Fill ``product`` (d, d) with F F'."""
+    features, shapes, starts = data.features, data.shapes, data.starts
+    d = len(product)
+    product[:] = 0.0
+    for i in range(len(shapes)):
+        for edge in range(starts[i], starts[i] + shapes[i, 0] * shapes[i, 1]):
+            x = features[edge]
+            for k in range(d):
+                if x[k] != 0.0:
+                    for other in range(k + 1):
+                        product[k, other] += x[k] * x[other]
+    for k in range(d):
+        for other in range(k):
+            product[other, k] = product[k, other]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -12,7 +11,7 @@ CONVERGED, PASS_LIMIT, TIME_LIMIT = "converged", "pass-limit", "time-limit"
 
 
 class Row(NamedTuple):
-    """The course of a run after one pass; NaN where nothing was measured.
+    """Where a run stands after one pass; NaN where nothing was measured.
 
     Attributes
     ----------
@@ -39,14 +38,6 @@ class Row(NamedTuple):
     average_gap: float
 
 
-class Resumable(Protocol):
-    """The state of a solver between two passes."""
-
-    def save(self, path: Path) -> None:
-        """Write it to a file, which appears whole or not at all."""
-        ...
-
-
 @dataclass(frozen=True)
 class Progress:
     """What a solver tells ``on_pass`` after each pass.
@@ -57,13 +48,13 @@ class Progress:
         Where it stands.
     passes : int
         The limit of passes.
-    state : Resumable
+    state : State
         All that is needed to go on from here; it changes once ``on_pass`` returns, so save it or let it be.
     """
 
     row: Row
     passes: int
-    state: Resumable
+    state: Any
 
 
 @dataclass(frozen=True)

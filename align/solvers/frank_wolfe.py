@@ -17,23 +17,20 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
 
 from align.problems.objective import Value, batch_vertex, exact_step, projection, value
 from align.problems.protocol import Problem
-from align.solvers.course import UNMEASURED, check_options, checked_origin, follow
-from align.solvers.fit import Fit, Progress
-from align.solvers.state import State
-
-STEPS = ("line-search", "decreasing", "curvature")
+from align.solvers.dual import DualSolver, DualState
+from align.solvers.loop import UNMEASURED
+from align.solvers.options import at_least, one_of, option, positive
 
 
 @dataclass(kw_only=True)
-class BatchState(State):
-    """The state of :func:`fw`.
+class BatchState(DualState):
+    """The state of :class:`BatchFrankWolfe`.
 
     Attributes
     ----------
@@ -50,112 +47,56 @@ class BatchState(State):
     curvature: np.ndarray
 
 
-def fw(
-    problem: Problem,
-    *,
-    lam: float = 0.01,
-    passes: int = 1000,
-    tolerance: float = 1e-3,
-    seed: int = 0,
-    step: str = "line-search",
-    curvature: float | None = None,
-    time_limit: float | None = None,
-    origin: np.ndarray | None = None,
-    resume: BatchState | None = None,
-    on_pass: Callable[[Progress], None] | None = None,
-) -> Fit:
-    """Minimise P(w) = lam/2 |w - w_0|^2 + 1/n sum_i H_i(w).
+@dataclass(frozen=True, kw_only=True)
+class BatchFrankWolfe(DualSolver[BatchState]):
+    """Batch Frank-Wolfe: one exact step a pass. Nothing is random.
 
     Parameters
     ----------
-    problem : Problem
-        n blocks, d features.
-    lam : float
-        Regularisation, > 0.
-    passes : int
-        At most so many steps, each a pass of the oracle over the blocks, >= 1.
-    tolerance : float
-        Stop when gap <= tolerance * primal, >= 0.
-    seed : int
-        Nothing is random here: it changes nothing.
     step : str
-        ``line-search`` (the best for the dual), ``decreasing`` (2 / (k + 2) in step k = 0, 1, ...) or
-        ``curvature`` (min(1, gap / C_f)). By the first and the last the dual never falls.
+        line-search (the best for the dual), decreasing (2 / (k + 2) in step k = 0, 1, ...) or curvature
+        (min(1, gap / C_f)). By the first and the last the dual never falls.
     curvature : float, optional
-        C_f > 0 of the dual, or a bound of it, for ``step="curvature"``. Default: the largest lam |w_s - w|^2
+        C_f > 0 of the dual, or a bound of it, for the step curvature. Default: the largest lam |w_s - w|^2
         met so far, which is no more than C_f and enough for a dual that never falls.
-    time_limit : float, optional
-        Stop after the pass in which so many seconds are over, > 0.
-    origin : ndarray of float64, shape (d,), optional
-        Weights w_0, as of :func:`~align.solvers.block.bcfw`. Default: 0.
-    resume : BatchState, optional
-        Go on from this state (it is used up); the iterates are those of the uninterrupted run, bit by bit.
-    on_pass : function, optional
-        Called with a :class:`~align.solvers.fit.Progress` after each pass.
-
-    Returns
-    -------
-    Fit
-
-    Raises
-    ------
-    ValueError
-        If an option is out of its range, or the state belongs to another problem or other options.
     """
-    check_options(
-        "fw",
-        (step in STEPS, f"step is {step!r}; give one of {', '.join(STEPS)}"),
-        (curvature is None or 0 < curvature < np.inf, f"curvature is {curvature}; give a number above 0"),
-        lam=lam,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        gap_every=1,
-    )
-    options = {"solver": "fw", "lam": lam, "step": step, "curvature": curvature}
-    origin = checked_origin("fw", origin, problem)
-    if resume is None:
-        first = np.zeros(1) if curvature is None else np.array([curvature])
-        arrays = {"w_s": np.zeros(problem.d), "ell_s": np.zeros(1), "curvature": first}
-        state = BatchState.new(problem, origin, seed, options, **arrays)
-    else:
-        state = resume
-    state.check(problem, origin, **options)
-    return follow(
-        problem,
-        state,
-        _one_pass,
-        _measure,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        gap_every=1,
-        on_pass=on_pass,
-    )
 
+    name = "fw"
+    state_type = BatchState
 
-def _one_pass(problem: Problem, state: BatchState) -> None:
-    """Take a step towards the vertex that the measurement before has found."""
-    lam, step = state.options["lam"], state.options["step"]
-    moved, ell, ell_s = state.v - state.origin, float(state.ells[0]), float(state.ell_s[0])
-    gamma, gap = exact_step(state.w, moved, ell, state.w_s, ell_s, lam, 1.0)
-    if step == "decreasing":
-        gamma = 2.0 / (state.passes + 2.0)
-    elif step == "curvature":
-        if state.options["curvature"] is None:
-            difference = state.w_s - moved
-            state.curvature[0] = max(state.curvature[0], lam * float(difference @ difference))
-        gamma = 0.0 if gap <= 0 else 1.0 if gap >= state.curvature[0] else gap / float(state.curvature[0])
-    state.v[:] = state.origin + (1.0 - gamma) * moved + gamma * state.w_s
-    state.w[:] = projection(state.v, state.nonnegative)
-    state.ells[0] = (1.0 - gamma) * ell + gamma * ell_s
-    state.passes += 1
+    passes: int = at_least(1, 1000)
+    # the vertex of the next step is found by the measurement
+    gap_every: int = option(1, "1", lambda value: value == 1)
+    step: str = one_of("line-search", "decreasing", "curvature")
+    curvature: float | None = positive(None)
 
+    def start(self, problem: Problem, origin: np.ndarray) -> BatchState:
+        """Return the start: all mass on the gold labellings."""
+        first = np.zeros(1) if self.curvature is None else np.array([self.curvature])
+        return self.new_dual_state(
+            problem, origin, w_s=np.zeros(problem.d), ell_s=np.zeros(1), curvature=first
+        )
 
-def _measure(problem: Problem, state: BatchState) -> tuple[Value, Value]:
-    """Find the vertex of the next step, and with it primal, dual and gap of the iterate."""
-    lam = state.options["lam"]
-    w_s, ell_s = batch_vertex(problem, state.w, lam)
-    state.w_s[:], state.ell_s[0] = w_s, ell_s
-    state.oracle_calls += problem.n
-    return value(state.w, float(state.ells[0]), w_s, float(ell_s), lam, origin=state.origin), UNMEASURED
+    def one_pass(self, problem: Problem, state: BatchState) -> None:
+        """Take a step towards the vertex that the measurement before has found."""
+        moved, ell, ell_s = state.v - state.origin, float(state.ells[0]), float(state.ell_s[0])
+        gamma, gap = exact_step(state.w, moved, ell, state.w_s, ell_s, self.lam, 1.0)
+        if self.step == "decreasing":
+            gamma = 2.0 / (state.passes + 2.0)
+        elif self.step == "curvature":
+            if self.curvature is None:
+                difference = state.w_s - moved
+                state.curvature[0] = max(state.curvature[0], self.lam * float(difference @ difference))
+            gamma = 0.0 if gap <= 0 else 1.0 if gap >= state.curvature[0] else gap / float(state.curvature[0])
+        state.v[:] = state.origin + (1.0 - gamma) * moved + gamma * state.w_s
+        state.w[:] = projection(state.v, state.nonnegative)
+        state.ells[0] = (1.0 - gamma) * ell + gamma * ell_s
+        state.passes += 1
+
+    def measure(self, problem: Problem, state: BatchState) -> tuple[Value, Value]:
+        """Find the vertex of the next step, and with it primal, dual and gap of the iterate."""
+        w_s, ell_s = batch_vertex(problem, state.w, self.lam)
+        state.w_s[:], state.ell_s[0] = w_s, ell_s
+        state.oracle_calls += problem.n
+        ell = float(state.ells[0])
+        return value(state.w, ell, w_s, float(ell_s), self.lam, origin=state.origin), UNMEASURED

@@ -1,7 +1,8 @@
-"""What a solver keeps between two passes, and the file it is saved in."""
+"""What a solver keeps between two passes: the checkpoint that a killed run goes on from."""
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import zipfile
@@ -11,88 +12,59 @@ from typing import Any, Self
 
 import numpy as np
 
-from align.problems.objective import projection
 from align.problems.protocol import Problem
 from align.solvers.fit import Row
 
 # What reading a damaged zip file of arrays and JSON may raise.
 _UNREADABLE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile)
 
+# Of arrays with more bytes the fingerprint has so many rows, evenly spread.
+_WHOLE, _ROWS = 2**26, 4096
+
 
 @dataclass(kw_only=True)
 class State:
-    """What all Frank-Wolfe solvers keep; each adds arrays of its own. A solver changes its state in place.
+    """What all solvers keep; each adds fields of its own, arrays or what JSON can hold. It changes in place.
 
     Attributes
     ----------
-    options : dict
-        The options it was made with and depends on, ``solver`` and ``lam`` among them.
-    generator : dict
-        State of the random generator.
-    n, d, nonnegative : int
-        Size of the problem; weights from ``nonnegative`` on may not be negative.
+    made_for : dict
+        The solver, the options that its iterates depend on, and the size of the problem.
+    fingerprint : str
+        Of the problem's data (:func:`fingerprint`).
     origin : ndarray of float64, shape (d,)
         w_0.
-    v : ndarray of float64, shape (d,)
-        ``origin`` and the sum of all w_i.
     w : ndarray of float64, shape (d,)
-        The iterate: v with the weights that may not be negative cut at 0. Not saved.
-    ells : ndarray of float64, shape (2,)
-        ell of the iterate and of the average, where there is one.
+        The iterate.
     passes, oracle_calls : int
     seconds : float
     history : list of Row
     """
 
-    options: dict[str, Any]
-    generator: dict[str, Any]
-    n: int
-    d: int
-    nonnegative: int
+    made_for: dict[str, Any]
+    fingerprint: str
     origin: np.ndarray
-    v: np.ndarray
     w: np.ndarray
-    ells: np.ndarray
-    passes: int
-    oracle_calls: int
-    seconds: float
+    passes: int = 0
+    oracle_calls: int = 0
+    seconds: float = 0.0
     history: list[Row]
 
-    @classmethod
-    def new(
-        cls, problem: Problem, origin: np.ndarray, seed: int, options: dict[str, Any], **arrays: np.ndarray
-    ) -> Self:
-        """Return the start, w = w_0 with all mass on the gold labellings; ``arrays`` are the solver's own."""
-        return cls(
-            options=options,
-            generator=dict(np.random.default_rng(seed).bit_generator.state),
-            n=problem.n,
-            d=problem.d,
-            nonnegative=problem.nonnegative,
-            origin=origin,
-            v=origin.copy(),
-            w=origin.copy(),
-            ells=np.zeros(2),
-            passes=0,
-            oracle_calls=0,
-            seconds=0.0,
-            history=[],
-            **arrays,
-        )
-
-    def check(self, problem: Problem, origin: np.ndarray, **options: Any) -> None:
-        """Raise ValueError if the state was made for another problem's size or with other options."""
-        mine = {"n": self.n, "d": self.d, "nonnegative": self.nonnegative, **self.options}
-        asked = {"n": problem.n, "d": problem.d, "nonnegative": problem.nonnegative, **options}
-        name = options["solver"]
-        if mine != asked:
-            raise ValueError(f"{name}: the state is of a run with {mine}, asked is {asked}; start anew")
+    def check(self, made_for: dict[str, Any], found: str, origin: np.ndarray) -> None:
+        """Raise ValueError if the state was made for something else, by other data or from another origin."""
+        name = made_for["solver"]
+        if self.made_for != made_for:
+            raise ValueError(
+                f"{name}: the state is of a run with {self.made_for}, asked is {made_for}; start anew"
+            )
+        if self.fingerprint != found:
+            raise ValueError(f"{name}: the state is of a run on other data; start anew")
         if not np.array_equal(self.origin, origin):
             raise ValueError(f"{name}: the state is of a run with another origin; start anew")
 
     def save(self, path: Path) -> None:
         """Write the state to one file, which appears whole or not at all."""
-        kept = {field.name: getattr(self, field.name) for field in fields(self) if field.name != "w"}
+        kept = {field.name: getattr(self, field.name) for field in fields(self)}
         arrays = {name: value for name, value in kept.items() if isinstance(value, np.ndarray)}
         record = json.dumps({name: value for name, value in kept.items() if name not in arrays})
         temporary = path.with_name(path.name + ".part")
@@ -115,6 +87,16 @@ class State:
                 arrays = {name: saved[name] for name in saved.files if name != "record"}
                 record = json.loads(str(saved["record"]))
             record["history"] = [Row(*row) for row in record["history"]]
-            return cls(**arrays, w=projection(arrays["v"], record["nonnegative"]), **record)
+            return cls(**arrays, **record)
         except _UNREADABLE as error:
             raise ValueError(f"{path}: no saved state of this solver ({error}); remove it") from None
+
+
+def fingerprint(problem: Problem) -> str:
+    """Return a hash of the arrays that a problem's kernels read; of one without kernels that of nothing."""
+    found = hashlib.blake2b(digest_size=16)
+    for values in getattr(problem, "data", ()):
+        found.update(f"{values.dtype} {values.shape}".encode())
+        step = 1 if values.nbytes <= _WHOLE else -(-len(values) // _ROWS)
+        found.update(values[::step].tobytes())
+    return found.hexdigest()

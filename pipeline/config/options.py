@@ -11,13 +11,18 @@ import re
 import tomllib
 import types
 import typing
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from align.core.errors import InputError
 
 REQUIRED = inspect.Parameter.empty
+
+# Where :func:`takes_also` keeps them.
+_FURTHER = "further_options"
+
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,20 @@ class Option:
     meaning: str
 
 
+def takes_also(options: Mapping[str, Option]) -> Callable[[Function], Function]:
+    """Let a function that takes ``**options`` have options that are declared elsewhere, after its own."""
+
+    def mark(function: Function) -> Function:
+        setattr(function, _FURTHER, options)
+        return function
+
+    return mark
+
+
 def options_of(function: Callable[..., Any]) -> dict[str, Option]:
-    """Return the options of a function: its keyword-only arguments, in order.
+    """Return the options of a function: its keyword-only arguments, in order, and those it takes also.
+
+    Of a class they are the arguments of its instances; their meanings may stand with those it inherits from.
 
     Raises
     ------
@@ -54,14 +71,17 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
         If an annotation is none of the supported types (a fault of the program, not of the user).
     """
     hints = typing.get_type_hints(function)
-    meanings = _meanings(inspect.getdoc(function) or "")
+    documented = reversed(function.__mro__) if isinstance(function, type) else (function,)
+    meanings: dict[str, str] = {}
+    for each in documented:
+        meanings |= _meanings(inspect.cleandoc(each.__doc__ or ""))
     found = {}
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
         kind, optional = _kind(hints[name])
         found[name] = Option(name, kind, optional, parameter.default, meanings.get(name, ""))
-    return found
+    return found | getattr(function, _FURTHER, {})
 
 
 def from_text(option: Option, text: str, where: str) -> Any:

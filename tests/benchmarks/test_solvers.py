@@ -114,7 +114,7 @@ def test_every_solver_is_run_and_told(task, tmp_path, name):
 
 
 def test_what_was_not_reached_is_a_dash(task):
-    fit = SOLVERS["bcfw"].run(task.problem, lam=0.1, passes=1)
+    fit = SOLVERS["bcfw"](lam=0.1, passes=1).run(task.problem)
     cells = solvers.line(Run("bcfw", fit, [point(0, 10.0, 10.0)]), task)
     assert [cells[f"to {level:.0e}: passes / calls / CPU s"] for level in LEVELS] == ["-"] * 4
     assert cells["CPU ms a pass"] == "nan"

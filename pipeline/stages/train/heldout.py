@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -12,7 +11,7 @@ from align.features import Resources
 from align.learning.calibrating import calibrate
 from align.learning.calibration import Calibration, rare_words
 from align.learning.heldout import Learner, folds, texts_of
-from align.learning.selection import HeldOut, Setting, grid_around, select
+from align.learning.selection import HeldOut, Setting, grid_around, select, with_setting
 from pipeline.stages.featurize import labelled_pairs
 from pipeline.work.stage import StageContext
 
@@ -52,7 +51,8 @@ def choose(
             f"train.folds: {count} folds but {different} different labelled pairs; give {different} or less, "
             "or 0 for none"
         )
-    grid = grid_around(learner.lam, learner.cost_fn)
+    given = Setting(learner.solver.lam, learner.cost_fn)
+    grid = grid_around(*given)
     bar = context.progress(range(len(grid)), total=len(grid), unit="settings")
 
     def tell(_: HeldOut) -> None:
@@ -62,7 +62,6 @@ def choose(
         learner, grid, [usable[fold] for fold in folds(own, count, context.seed)], on_setting=tell
     )
     error = {row.setting: row.aer for row in table}
-    given = Setting(learner.lam, learner.cost_fn)
     context.say(
         f"{count} folds, {len(grid)} settings: lam {chosen.lam:g} and cost_fn {chosen.cost_fn:g} chosen, "
         f"held-out AER {error[chosen]:.4f} (given {given.lam:g} and {given.cost_fn:g}: {error[given]:.4f})"
@@ -71,7 +70,7 @@ def choose(
         "given": given._asdict(),
         "held_out": [row.as_dict() for row in table],
     }
-    return replace(learner, lam=chosen.lam, cost_fn=chosen.cost_fn), facts
+    return with_setting(learner, chosen), facts
 
 
 def calibration_of(

@@ -22,13 +22,8 @@ from pipeline.work.stage import StageContext
 # For ``train.weights``: there are no known weights.
 NO_WEIGHTS = "none"
 
-# Options that say how to learn.
-_OF_TRAINING = frozenset(
-    f"train.{name}"
-    for name in (
-        "solver", "cost_fn", "cost_fp", "lam", "passes", "tolerance", "time_limit", "fertility", "folds"
-    )
-)  # fmt: skip
+# Options of the section that have an effect where nothing is learnt; the others say how to learn.
+_OF_GIVEN_WEIGHTS = frozenset(("train.labels", "train.weights"))
 
 
 def weights_folder(config: Config) -> Path:
@@ -71,7 +66,8 @@ def take_weights(context: StageContext) -> None:
     given.check(resources, where=folder)
     if "posterior" in given.groups and resources.links is None:
         context.warn("the weights count on sampled posteriors, and there are none; set lexicon.chains to -1")
-    idle = sorted(context.config.given.intersection(_OF_TRAINING))
+    own = {key for key in context.config.given if key.startswith("train.")}
+    idle = sorted(own - _OF_GIVEN_WEIGHTS)
     if idle:
         context.warn(
             f"{', '.join(idle)}: without effect, for nothing is learnt; "

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import json
-import time
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from align.core.errors import InputError, WorkError
+from align.core.errors import InputError
 from align.features import EXTRA_GROUPS, GROUPS, Edges, Resources, extra_names
 from align.learning.heldout import Learner
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
 from align.problems.labels import Labels
 from align.problems.protocol import Problem
-from align.solvers import SOLVERS, Fit, Progress, links_a_word, most_passes
+from align.solvers import Fit, links_a_word
 from pipeline.config.configuration import Config
+from pipeline.config.options import takes_also
 from pipeline.stages.featurize import load_edges
 from pipeline.stages.label import stage as label
-from pipeline.stages.train.checks import check_options
 from pipeline.stages.train.heldout import calibration_of, choose
 from pipeline.stages.train.model import (
     NO_WEIGHTS,
@@ -33,18 +31,17 @@ from pipeline.stages.train.model import (
     write_model,
     write_training,
 )
+from pipeline.stages.train.options import check_problem, oracle_of, solver_of, solver_options
 from pipeline.stages.train.plots import training_curve
+from pipeline.stages.train.solving import CHECKPOINT, solve
 from pipeline.stages.train.sums import sharing
 from pipeline.work.stage import StageContext
 
-CHECKPOINT = "checkpoint.npz"
 # Labels in which fewer pairs have a link are taken for a mistake, not for data.
 _LEAST_USABLE = 0.05
-# A gap that has not fallen after so many passes will not.
-_PATIENCE = 10
-_SECONDS_BETWEEN_LINES = 10.0
 
 
+@takes_also(solver_options())
 def run(
     context: StageContext,
     *,
@@ -54,13 +51,9 @@ def run(
     oracle: str = "assignment",
     cost_fn: float = 3.0,
     cost_fp: float = 1.0,
-    lam: float = 0.01,
-    passes: int | None = None,
-    tolerance: float = 1e-3,
-    time_limit: float | None = None,
     fertility: int | None = None,
-    ball: float | None = None,
     folds: int = 0,
+    **options: Any,
 ) -> None:
     """Learn the weights of the features.
 
@@ -75,35 +68,19 @@ def run(
         labels are none they are used as they are. The name of shipped ones; a folder, relative to the
         configuration, of weights or of a model, whose weights alone are taken; or none.
     solver : str
-        The method: bcfw, bcfw-away and bcfw-pairwise (one pair at a time, in different steps; the last two
-        get nearest to the minimum), minibatch (as bcfw, several pairs in parallel), fw (all pairs at once; it
-        needs many passes); or, with fertility 1 only, extragradient or extragradient-kl (dual extragradient,
-        Euclidean projections or such by relative entropy).
+        The method: one of :data:`align.solvers.SOLVERS`, whose options these are, too.
     oracle : str
         How the best links under some weights are found: assignment (compiled; with fertility above 1 a flow),
-        or programme, the same by linear programming, hundreds of times slower, to compare with. The solvers
+        or linear_program, the same by HiGHS, hundreds of times slower, to compare with. The solvers
         named extragradient project instead and take the first only.
     cost_fn : float
         Cost of a missed sure link, >= 0.
     cost_fp : float
         Cost of a wrong link, >= 0.
-    lam : float
-        Regularisation, > 0: the weight of |w - w_0|^2 / 2, w_0 the known weights, against the mean loss of a
-        pair.
-    passes : int
-        At most so many passes over the labelled pairs, >= 1. Default: 50, with fw, extragradient and
-        extragradient-kl 1,000.
-    tolerance : float
-        Stop when the duality gap is at most this share of the primal objective, >= 0.
-    time_limit : float, optional
-        Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
     fertility : int, optional
         Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
-        pair are a matching. Default: 2, or 1 with extragradient and extragradient-kl. Given weights have
-        theirs.
-    ball : float, optional
-        With extragradient and extragradient-kl: the known weights, or 0, are left by at most this distance,
-        > 0, in place of being regularised; lam is then without effect.
+        pair are a matching. Default: 2, or what the solver learns if that is less. Given weights
+        have theirs.
     folds : int
         With K >= 2 lam and cost_fn are chosen by K-fold cross-validation over the labelled pairs: of 0.1,
         0.3, 1, 3 and 10 times lam with 1, 1/3 and 3 times cost_fn those with the lowest alignment error rate
@@ -117,30 +94,24 @@ def run(
     WorkError
         If the duality gap does not fall.
     """
-    check_options(
-        solver, oracle, cost_fn, cost_fp, lam, passes, tolerance, time_limit, fertility, ball, folds
-    )
+    method = solver_of(solver, options, seed=context.seed, jobs=context.jobs)
+    oracle = oracle_of(oracle, method)
+    check_problem(method, cost_fn=cost_fn, cost_fp=cost_fp, fertility=fertility, folds=folds)
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
-    fertility, passes = links_a_word(solver, fertility), most_passes(solver, passes)
-    edges = load_edges(context.inputs["featurize"])
-    known = Labels.load(context.inputs["label"])
+    fertility = links_a_word(solver, fertility)
+    edges, known = load_edges(context.inputs["featurize"]), Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
     names = edges.names + (edges.extra.names if edges.extra is not None and fertility > 1 else ())
     learner = Learner(
         edges,
         known,
-        solver=solver,
-        lam=lam,
+        solver=method,
         cost_fn=cost_fn,
         cost_fp=cost_fp,
-        passes=passes,
-        tolerance=tolerance,
-        seed=context.seed,
         max_fertility=fertility,
         origin=origin_of(context, names),
-        ball=ball,
         oracle=oracle,
         sharing=sharing(context),
     )
@@ -150,57 +121,24 @@ def run(
     if folds:
         learner, chosen = choose(context, learner, usable, folds)
         problem = _problem(context, learner, usable)
-    fit = _solve(
-        context,
-        problem,
-        solver,
-        lam=learner.lam,
-        passes=passes,
-        tolerance=tolerance,
-        time_limit=time_limit,
-        origin=learner.origin,
-        **({} if ball is None else {"ball": ball}),
-    )
-    _check_course(fit)
-    options = {
-        "solver": solver, "cost_fn": learner.cost_fn, "cost_fp": cost_fp, "lam": learner.lam,
-        "passes": passes, "tolerance": tolerance, "seed": context.seed, "weights": weights,
-    }  # fmt: skip
-    if fertility > 1:
-        options["fertility"] = fertility
-    if ball is not None:
-        options["ball"] = ball
-    if oracle != "assignment":
-        options["oracle"] = oracle
-    if folds:
-        options["folds"] = folds
-    facts = {
-        "pairs": len(usable),
-        "pairs_without_links": len(known) - len(usable),
-        "sure_links": int(known.counts().sum()),
-        "status": fit.status,
-        "primal": fit.primal,
-        "dual": fit.dual,
-        "gap": fit.gap,
-        "averaged": fit.averaged,
-        "passes": fit.passes,
-        "oracle_calls": fit.oracle_calls,
-    }
-    _save_model(context, learner, usable, fit.weights, options, facts)
-    write_training(context, {**options, **facts, **chosen, "seconds": fit.seconds}, fit.history)
-    training_curve(fit.history, tolerance, context.folder / "curve.png")
-    context.say(
-        f"{solver} {fit.status} after {fit.passes} passes, {fit.oracle_calls} oracle calls, "
-        f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
-    )
+    fit = solve(context, problem, learner.solver, learner.origin)
+    record = _options(learner, weights, folds)
+    facts = _facts(fit, known, usable)
+    _save_model(context, learner, usable, fit.weights, record, facts)
+    write_training(context, {**record, **facts, **chosen, "seconds": fit.seconds}, fit.history)
+    training_curve(fit.history, learner.solver.tolerance, context.folder / "curve.png")
     (context.folder / CHECKPOINT).unlink(missing_ok=True)
 
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    options = dict(config.values["train"])
-    del options["labels"], options["weights"]  # the stage label refuses wrong ones
-    check_options(**options)
+    values = dict(config.values["train"])
+    del values["labels"], values["weights"]  # the stage label refuses wrong ones
+    problem = {name: values.pop(name) for name in ("cost_fn", "cost_fp", "fertility", "folds")}
+    solver, oracle = values.pop("solver"), values.pop("oracle")
+    method = solver_of(solver, values)
+    oracle_of(oracle, method)
+    check_problem(method, **problem)
     local_files(config)
 
 
@@ -259,82 +197,36 @@ def _problem(context: StageContext, learner: Learner, pairs: np.ndarray) -> Prob
         raise InputError(f"{context.inputs['featurize']}: {error}; run label and featurize again") from None
 
 
-def _solve(context: StageContext, problem: Problem, solver: str, **options: Any) -> Fit:
-    """Run the solver, from the checkpoint of a killed run where there is one."""
-    path = context.folder / CHECKPOINT
-    if SOLVERS[solver].threads:
-        options["jobs"] = context.jobs
-    state = None
-    if path.exists():
-        try:
-            state = SOLVERS[solver].load(path)
-            context.say(f"goes on after pass {state.passes}, where an earlier run stopped")
-        except ValueError as error:
-            context.say(f"starts anew: {error}")
-    bar = context.progress(range(options["passes"]), total=options["passes"], unit="passes")
-    save, tell = _checkpoints(path), _teller(context)
-
-    def on_pass(progress: Progress) -> None:
-        save(progress)
-        tell(progress)
-        next(bar, None)
-
-    try:
-        return SOLVERS[solver].run(problem, seed=context.seed, resume=state, on_pass=on_pass, **options)
-    except ValueError as error:  # the options are checked: it is the features or a foreign checkpoint
-        raise WorkError(f"train: {error}; run featurize again with --force") from None
+def _options(learner: Learner, weights: str, folds: int) -> dict[str, Any]:
+    """Return how was learnt, for the model and training.json."""
+    solver = learner.solver
+    return {
+        "solver": solver.name,
+        "cost_fn": learner.cost_fn,
+        "cost_fp": learner.cost_fp,
+        **solver.chosen(),
+        "seed": solver.seed,
+        "weights": weights,
+        **({"fertility": learner.max_fertility} if learner.max_fertility > 1 else {}),
+        **({"oracle": learner.oracle} if learner.oracle != "assignment" else {}),
+        **({"folds": folds} if folds else {}),
+    }
 
 
-def _checkpoints(path: Path) -> Callable[[Progress], None]:
-    """Return a function that saves the state, but never takes more than a tenth of the time."""
-    ended = took = 0.0
-
-    def save(progress: Progress) -> None:
-        nonlocal ended, took
-        began = time.perf_counter()
-        if ended and began - ended < 9 * took:
-            return
-        progress.state.save(path)
-        ended = time.perf_counter()
-        took = ended - began
-
-    return save
-
-
-def _teller(context: StageContext) -> Callable[[Progress], None]:
-    """Return a function that says where a long run stands."""
-    last = time.perf_counter()
-
-    def tell(progress: Progress) -> None:
-        nonlocal last
-        now = time.perf_counter()
-        if now - last >= _SECONDS_BETWEEN_LINES:
-            last = now
-            row = progress.row
-            context.say(f"pass {row.passes} of {progress.passes}: {_describe(row.primal, row.gap)}")
-
-    return tell
-
-
-def _describe(primal: float, gap: float) -> str:
-    share = f" ({gap / primal:.2%} of it)" if primal > 0 else ""
-    return f"primal {primal:.6g}, duality gap {gap:.3g}{share}"
-
-
-def _check_course(fit: Fit) -> None:
-    """Refuse weights that are no better than none.
-
-    Raises
-    ------
-    WorkError
-        If many passes have not brought the gap below that of w = 0.
-    """
-    gaps = [min(row.gap, row.average_gap) if row.average_gap < row.gap else row.gap for row in fit.history]
-    if fit.status != "converged" and fit.passes >= _PATIENCE and not min(gaps[1:]) < gaps[0]:
-        raise WorkError(
-            f"train: the duality gap did not fall in {fit.passes} passes ({gaps[0]:.4g} at the start, "
-            f"{fit.gap:.4g} at the end); raise train.lam or train.passes"
-        )
+def _facts(fit: Fit, labels: Labels, usable: np.ndarray) -> dict[str, Any]:
+    """Return what came of it, for the model and training.json."""
+    return {
+        "pairs": len(usable),
+        "pairs_without_links": len(labels) - len(usable),
+        "sure_links": int(labels.counts().sum()),
+        "status": fit.status,
+        "primal": fit.primal,
+        "dual": fit.dual,
+        "gap": fit.gap,
+        "averaged": fit.averaged,
+        "passes": fit.passes,
+        "oracle_calls": fit.oracle_calls,
+    }
 
 
 def _save_model(

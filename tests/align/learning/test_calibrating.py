@@ -10,6 +10,7 @@ from align.learning.calibration import fit_calibration
 from align.learning.heldout import Learner, folds, held_out
 from align.links import Link
 from align.problems.labels import Labels
+from align.solvers.block import BlockFrankWolfe
 
 NO_RARE = (np.zeros(1000, dtype=bool),) * 2
 
@@ -23,7 +24,12 @@ def learner_of(count, seed=0, width=8):
     links = [[Link(0, 0), Link(1, 1), Link(2, 2, False)]] * count
     names = tuple(f"x{column}" for column in range(width))
     edges = Edges(shapes, edge_offsets(shapes), features.astype(np.float32), names)
-    return Learner(edges, Labels.from_lists(links), lam=1e-3, cost_fn=1.0, passes=6, tolerance=0.1)
+    return Learner(
+        edges,
+        Labels.from_lists(links),
+        solver=BlockFrankWolfe(lam=1e-3, passes=6, tolerance=0.1),
+        cost_fn=1.0,
+    )
 
 
 def test_few_pairs_are_calibrated_by_links_of_weights_from_others():

@@ -12,7 +12,8 @@ from align.learning.heldout import Found, Learner, folds, held_out, texts_of
 from align.links import Link
 from align.problems.labels import Labels
 from align.problems.matching import MatchingProblem
-from align.solvers import bcfw
+from align.solvers.block import BlockFrankWolfe
+from tests.align.solvers.problems import bcfw
 
 
 def pairs_of(count, seed=0, noise=0.6):
@@ -57,7 +58,7 @@ def test_links_are_told_by_their_edge_and_label():
 
 def test_held_out_links_are_those_of_weights_from_the_other_folds():
     edges, labels = pairs_of(12)
-    learner = Learner(edges, labels, lam=0.1, seed=2, origin=np.array([0.5, 0.0]))
+    learner = Learner(edges, labels, solver=BlockFrankWolfe(lam=0.1, seed=2), origin=np.array([0.5, 0.0]))
     parts = [np.array([0, 5, 7, 11]), np.array([1, 2, 3, 4]), np.array([6, 8, 9, 10])]
     expected = []
     for fold, part in enumerate(parts):
@@ -82,5 +83,7 @@ def test_a_learner_learns_with_all_its_options(most):
     options = {"lam": 0.05, "passes": 3, "tolerance": 0.0, "seed": 4}
     chosen = np.array([0, 2, 5])
     problem = MatchingProblem(edges, labels, cost_fn=2.0, cost_fp=0.5, pairs=chosen, max_fertility=most)
-    learner = Learner(edges, labels, cost_fn=2.0, cost_fp=0.5, max_fertility=most, **options)
+    learner = Learner(
+        edges, labels, cost_fn=2.0, cost_fp=0.5, max_fertility=most, solver=BlockFrankWolfe(**options)
+    )
     np.testing.assert_array_equal(learner.weights(chosen), bcfw(problem, **options).weights)

@@ -9,7 +9,7 @@ from align.core.ragged import edge_offsets
 from align.evaluation.metrics import score, statistics
 from align.features import Edges
 from align.learning.heldout import Learner, folds
-from align.learning.selection import Setting, grid_around, select
+from align.learning.selection import Setting, grid_around, select, with_setting
 from align.links import Link
 from align.problems.labels import Labels
 
@@ -49,7 +49,7 @@ def test_the_error_is_that_of_the_metrics_over_all_folds():
     hypothesis, gold = [], []
     for fold, part in enumerate(parts):
         others = np.sort(np.concatenate([each for other, each in enumerate(parts) if other != fold]))
-        weights = replace(learner, lam=0.3, cost_fn=1.0).weights(others)
+        weights = with_setting(learner, Setting(0.3, 1.0)).weights(others)
         for pair in part.tolist():
             found = learner.links(weights, np.array([pair]))
             hypothesis.append([Link(*divmod(edge - 16 * pair, 4)) for edge in found.edges.tolist()])

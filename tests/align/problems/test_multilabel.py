@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from align.problems.multilabel import MAX_LABELS, MultilabelProblem, all_edges
-from align.solvers import bcfw
+from tests.align.solvers.problems import bcfw
 
 
 def made(n=20, p=3, labels=4, seed=0, **options):

@@ -15,7 +15,7 @@ from align.problems.protocol import Vertex
 from align.problems.quadratic import QuadraticProblem
 from align.problems.sequences import ChainProblem
 from align.problems.triplets import TripletProblem
-from align.solvers import bcfw
+from tests.align.solvers.problems import bcfw
 
 COST_FN, COST_FP = 3.0, 1.0
 

@@ -6,7 +6,7 @@ import pytest
 from align.matching import quadratic
 from align.problems.matching import MatchingProblem
 from align.problems.quadratic import QuadraticProblem
-from align.solvers import bcfw
+from tests.align.solvers.problems import bcfw
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from align.problems.sequences import ChainProblem
-from align.solvers import bcfw
+from tests.align.solvers.problems import bcfw
 
 
 def made(lengths, p=3, labels=3, seed=0):

@@ -3,7 +3,7 @@ import pytest
 
 from align.core.errors import InputError
 from align.problems.triplets import TripletProblem, read_triplets
-from align.solvers import bcfw
+from tests.align.solvers.problems import bcfw
 
 FACE = "http://faces.example/{}.jpg,0.1,0.9,0.2,0.8"
 

@@ -1,12 +1,30 @@
 """Small problems that the tests of the solvers share, and their minimum by another method."""
 
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 from scipy.optimize import LinearConstraint, minimize
 
 from align.problems.matching import MatchingProblem
 from align.problems.protocol import Vertex
+from align.solvers import SOLVERS
+
+
+def solve(name, problem, *, origin=None, resume=None, on_pass=None, **options):
+    """Run a solver, given its options in one go with all else."""
+    return SOLVERS[name](**options).run(problem, origin=origin, resume=resume, on_pass=on_pass)
+
+
+bcfw, fw, minibatch = (partial(solve, name) for name in ("bcfw", "fw", "minibatch"))
+
+
+def block_away(problem, *, pairwise=False, **options):
+    return solve("bcfw-pairwise" if pairwise else "bcfw-away", problem, **options)
+
+
+def extragradient(problem, *, geometry="euclidean", **options):
+    return solve("extragradient-kl" if geometry == "kl" else "extragradient", problem, **options)
 
 
 @dataclass(frozen=True)

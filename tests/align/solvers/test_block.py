@@ -7,11 +7,22 @@ import pytest
 from align.problems.matching import MatchingProblem
 from align.problems.objective import evaluate
 from align.problems.protocol import Vertex
-from align.solvers import SOLVERS, BlockState, bcfw
-from align.solvers.block_kernels import best_cached
-from align.solvers.block_kernels import remember as remember_vertex
-from align.solvers.block_order import ORDERS, SAMPLINGS
-from tests.align.solvers.problems import Edges, Labels, Listed, Plain, fertile_pairs, pairs, solved_by_scipy
+from align.solvers import SOLVERS
+from align.solvers.block import BlockFrankWolfe, BlockState, Cache, _best_cached
+from align.solvers.block import remember as remember_vertex
+from align.solvers.block_order import BLOCK_ORDERS
+from tests.align.solvers.problems import (
+    Edges,
+    Labels,
+    Listed,
+    Plain,
+    bcfw,
+    fertile_pairs,
+    pairs,
+    solved_by_scipy,
+)
+
+EVERY_ORDER = (*BLOCK_ORDERS, "gaps")
 
 
 @pytest.mark.parametrize("lam", [0.02, 0.3, 5.0])
@@ -25,13 +36,13 @@ def test_agrees_with_a_quadratic_programme(lam):
     assert lam / 2 * np.sum((fit.weights - w) ** 2) <= fit.gap + 1e-7
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("block_order", EVERY_ORDER)
 @pytest.mark.parametrize("seed", range(3))
-def test_the_gap_bounds_the_suboptimality_and_the_dual_never_falls(sampling, seed):
+def test_the_gap_bounds_the_suboptimality_and_the_dual_never_falls(block_order, seed):
     problem = Listed.random(8, 5, seed=seed)
     lam = 0.05
     _, minimum = solved_by_scipy(problem, lam)
-    fit = bcfw(problem, lam=lam, passes=40, tolerance=0, seed=seed, sampling=sampling)
+    fit = bcfw(problem, lam=lam, passes=40, tolerance=0, seed=seed, block_order=block_order)
     assert [row.passes for row in fit.history] == list(range(41))
     for row in fit.history:
         for primal, dual, gap in (row[3:6], row[6:9]):
@@ -89,11 +100,11 @@ def test_the_average_gives_later_iterates_more_weight():
     np.testing.assert_allclose(average, weights @ iterates / weights.sum(), rtol=1e-10)
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("block_order", EVERY_ORDER)
 @pytest.mark.parametrize("more", [{}, {"averaging": False}, {"cache": 0}, {"cache": 1}])
-def test_the_compiled_pass_is_the_plain_loop_to_the_bit(sampling, more):
+def test_the_compiled_pass_is_the_plain_loop_to_the_bit(block_order, more):
     problem = pairs(12, 6, 5, seed=0)
-    options = {"lam": 0.05, "passes": 6, "tolerance": 0, "sampling": sampling, **more}
+    options = {"lam": 0.05, "passes": 6, "tolerance": 0, "block_order": block_order, **more}
     compiled, plain = bcfw(problem, **options), bcfw(Plain(problem), **options)
     np.testing.assert_array_equal(compiled.weights, plain.weights)
     for row, other in zip(compiled.history, plain.history, strict=True):
@@ -132,7 +143,8 @@ def test_the_cache_gives_up_the_vertex_unused_for_longest():
     w_cache, ell_cache, stamps = np.zeros((3, 2)), np.zeros(3), np.zeros(3, dtype=np.int64)
 
     def remember(value, stamp):
-        remember_vertex(np.array([value, -value]), value, stamp, w_cache, ell_cache, stamps)
+        cached = Cache(w_cache[None], ell_cache[None], stamps[None])
+        remember_vertex(0, np.array([value, -value]), value, stamp, cached)
 
     for stamp, value in enumerate((1.0, 2.0, 1.0, 3.0, 4.0), 1):  # the second 1 renews the first
         remember(value, stamp)
@@ -148,7 +160,8 @@ def test_the_best_cached_vertex_is_found_among_those_there_are():
         stamps = generator.integers(0, 2, 6)
         stamps[2] = 1
         values = np.where(stamps > 0, ell_cache - 0.3 * w_cache @ w, -np.inf)
-        assert best_cached(w, 0.3, w_cache, ell_cache, stamps) == values.argmax()
+        cached = Cache(w_cache[None], ell_cache[None], stamps[None])
+        assert _best_cached(0, w, 0.3, cached) == values.argmax()
 
 
 @pytest.mark.parametrize("averaging", [True, False])
@@ -168,13 +181,13 @@ def test_primal_dual_and_gap_are_those_of_the_returned_weights(averaging):
     assert averaged == ({True, False} if averaging else {False})
 
 
-@pytest.mark.parametrize("sampling", SAMPLINGS)
+@pytest.mark.parametrize("block_order", EVERY_ORDER)
 @pytest.mark.parametrize("plain", [True, False])
-def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, sampling, plain):
+def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, block_order, plain):
     problem = pairs(10, 5, 4, seed=3)
     if plain:
         problem = Plain(problem)
-    options = {"lam": 0.03, "passes": 9, "tolerance": 0, "seed": 5, "sampling": sampling}
+    options = {"lam": 0.03, "passes": 9, "tolerance": 0, "seed": 5, "block_order": block_order}
     whole = bcfw(problem, **options)
 
     def stop(progress):
@@ -262,9 +275,9 @@ def test_one_seed_one_result():
 
 def test_the_orders_of_a_pass():
     generator = np.random.default_rng(0)
-    assert ORDERS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
-    assert sorted(ORDERS["permutation"](generator, 50)) == list(range(50))
-    drawn = ORDERS["uniform"](generator, 2000)
+    assert BLOCK_ORDERS["cyclic"](generator, 5).tolist() == [0, 1, 2, 3, 4]
+    assert sorted(BLOCK_ORDERS["permutation"](generator, 50)) == list(range(50))
+    drawn = BLOCK_ORDERS["uniform"](generator, 2000)
     assert set(drawn) <= set(range(2000))
     assert 1100 < len(set(drawn)) < 1400  # 1 - 1/e of the blocks
 
@@ -323,9 +336,9 @@ def test_a_wrong_oracle_is_noticed():
         ({"passes": 0}, "passes is 0; give at least 1"),
         ({"tolerance": -1.0}, r"tolerance is -1\.0; give 0 or more"),
         ({"tolerance": math.nan}, "tolerance is nan; give 0 or more"),
-        ({"sampling": "best"}, "sampling is 'best'; give one of permutation, uniform, cyclic, gaps"),
+        ({"block_order": "best"}, "block_order is 'best'; give one of permutation, uniform, cyclic, gaps"),
         ({"time_limit": 0.0}, r"time_limit is 0\.0; give seconds above 0, or None"),
-        ({"cache": -1}, "cache is -1; give 0 or more"),
+        ({"cache": -1}, "cache is -1; give at least 0"),
         ({"gap_every": 0}, "gap_every is 0; give at least 1"),
     ],
 )
@@ -336,22 +349,13 @@ def test_options_out_of_range_are_refused(option, message):
 
 def test_a_state_of_another_run_is_refused():
     problem = Listed.random(3, 2, seed=0)
-    state = BlockState.start(
-        problem,
-        np.zeros(problem.d),
-        seed=0,
-        solver="bcfw",
-        lam=0.1,
-        sampling="cyclic",
-        averaging=True,
-        cache=10,
-    )
+    state = BlockFrankWolfe(lam=0.1, block_order="cyclic").start(problem, np.zeros(problem.d))
     for other, options in (
-        (Listed.random(4, 2, seed=0), {"lam": 0.1, "sampling": "cyclic"}),
-        (problem, {"lam": 0.2, "sampling": "cyclic"}),
-        (problem, {"lam": 0.1, "sampling": "uniform"}),
-        (problem, {"lam": 0.1, "sampling": "cyclic", "averaging": False}),
-        (problem, {"lam": 0.1, "sampling": "cyclic", "cache": 3}),
+        (Listed.random(4, 2, seed=0), {"lam": 0.1, "block_order": "cyclic"}),
+        (problem, {"lam": 0.2, "block_order": "cyclic"}),
+        (problem, {"lam": 0.1, "block_order": "uniform"}),
+        (problem, {"lam": 0.1, "block_order": "cyclic", "averaging": False}),
+        (problem, {"lam": 0.1, "block_order": "cyclic", "cache": 3}),
     ):
         with pytest.raises(ValueError, match="the state is of a run with .*, asked is .*; start anew"):
             bcfw(other, **options, resume=replace(state))
@@ -407,9 +411,8 @@ def test_a_broken_state_file_is_told(tmp_path):
 
 
 def test_bcfw_is_found_by_name():
-    assert SOLVERS["bcfw"].run is bcfw
-    assert SOLVERS["bcfw"].load == BlockState.load
-    assert all(solver.meaning for solver in SOLVERS.values())
+    assert SOLVERS["bcfw"] is BlockFrankWolfe
+    assert all(name == solver.name and solver.__doc__ for name, solver in SOLVERS.items())
 
 
 def test_evaluating_the_fit_again_gives_its_figures():

@@ -2,9 +2,8 @@ import numpy as np
 import pytest
 
 from align.problems.objective import projection
-from align.solvers import AtomState, bcfw, block_away
-from align.solvers.away_kernels import has_room, insert, step_towards
-from tests.align.solvers.problems import Listed, pairs, solved_by_scipy
+from align.solvers.block_away import AwaySteps, Settings, has_room, insert, step_towards
+from tests.align.solvers.problems import Listed, bcfw, block_away, pairs, solved_by_scipy
 
 # The last of them are some of the few whose step drops an atom.
 SEEDS = (*range(20), 107, 115, 120, 183, 189)
@@ -15,7 +14,7 @@ def at_some_point(seed, d=5, places=4):
     """One block at a random convex combination of random atoms, the first of them gold."""
     generator = np.random.default_rng(seed)
     problem = Listed.random(1, d, seed=seed, count=places + 2)
-    state = AtomState.start(problem, np.zeros(d), seed=0, solver="bcfw-away", lam=0.1, room=places + 2)
+    state = AwaySteps(lam=0.1, room=places + 2).start(problem, np.zeros(d))
     state.w_atoms[0, :places] = problem.psi[0, :places] / 0.1
     state.ell_atoms[0, :places] = problem.loss[0, :places]
     state.stamps[0, :places] = 1
@@ -54,7 +53,7 @@ def test_a_step_is_the_best_along_the_direction_of_the_definition(pairwise, seed
     at = [dual_at(state, before + share * most * direction) for share in (0.0, 0.5, 1.0)]
     curve, slope = 2 * (at[0] - 2 * at[1] + at[2]), 4 * at[1] - 3 * at[0] - at[2]
     share = 1.0 if slope + 2 * curve >= 0 else -slope / (2 * curve)
-    gap = step_towards(0, s, pairwise, 5, 0.1, state.iterates, state.atoms)
+    gap = step_towards(0, s, Settings(5, 0.1, pairwise), state.iterates, state.atoms)
     assert gap == pytest.approx(values[s] - mean, abs=1e-10)
     np.testing.assert_allclose(state.alphas[0], before + share * most * direction, atol=1e-9)
     assert (state.alphas >= 0).all()
@@ -72,7 +71,7 @@ def test_towards_and_away_with_drops_and_without_all_occur():
         psi, loss = problem.oracle(state.w, 0)
         s = insert(0, psi / 0.1, loss, 2, state.atoms)
         before = state.alphas[0].copy()
-        step_towards(0, s, False, 5, 0.1, state.iterates, state.atoms)
+        step_towards(0, s, Settings(5, 0.1, False), state.iterates, state.atoms)
         kinds.add((state.alphas[0, s] > before[s], (state.alphas[0][before > 0] == 0).any()))
     assert len(kinds) == 4
 
@@ -84,7 +83,7 @@ def test_with_one_atom_left_the_step_is_towards_the_best():
     state.v[:], state.w[:] = 0.0, 0.0
     psi, loss = problem.oracle(state.w, 0)
     s = insert(0, psi / 0.1, loss, 2, state.atoms)
-    gap = step_towards(0, s, False, 5, 0.1, state.iterates, state.atoms)
+    gap = step_towards(0, s, Settings(5, 0.1, False), state.iterates, state.atoms)
     assert gap == pytest.approx(loss)
     gamma = min(1.0, loss / (psi @ psi / 0.1))
     assert state.alphas[0, s] == pytest.approx(gamma)

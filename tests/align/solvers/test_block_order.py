@@ -1,9 +1,8 @@
 import numpy as np
 import pytest
 
-from align.solvers import bcfw, block_away
 from align.solvers.block_order import _drawn, gap_tree, next_block, plan, renew
-from tests.align.solvers.problems import Listed
+from tests.align.solvers.problems import Listed, bcfw, block_away
 
 
 def test_blocks_are_drawn_in_proportion_to_their_gaps():
@@ -69,7 +68,7 @@ def test_blocks_that_are_at_their_best_are_left_alone(solver):
             seen.append(i)
             return super().oracle(w, i)
 
-    solver(Watched(problem.psi, problem.loss), lam=0.05, passes=12, tolerance=0, sampling="gaps")
+    solver(Watched(problem.psi, problem.loss), lam=0.05, passes=12, tolerance=0, block_order="gaps")
     passes = np.array(seen).reshape(12, 8)
     for number, blocks in enumerate(passes):
         if number % 10 == 0:

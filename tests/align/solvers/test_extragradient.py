@@ -5,12 +5,12 @@ import numpy as np
 import pytest
 
 from align.problems.matching import MatchingProblem
-from align.solvers import SOLVERS, bcfw, extragradient
-from align.solvers.extragradient import GEOMETRIES, _dual, divergence
+from align.solvers import SOLVERS
+from align.solvers.extragradient import Extragradient, SaddleState, divergence
 from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric, operator_norm
-from align.solvers.extragradient_state import State
-from tests.align.solvers.test_block import Edges, Labels, Listed, fertile_pairs, pairs
+from tests.align.solvers.problems import Edges, Labels, Listed, bcfw, extragradient, fertile_pairs, pairs
 
+GEOMETRIES = ("euclidean", "kl")
 BOTH = pytest.mark.parametrize("geometry", GEOMETRIES)
 
 
@@ -155,7 +155,7 @@ def test_the_gap_of_the_average_keeps_its_bound(geometry, metric, ball):
         # the minimising w of the gap's second term
         w = -moved / (problem.n * lam) if ball is None else -ball * moved / np.linalg.norm(moved)
         d_w = 0.5 * (w @ inverse @ w if metric == "gram" else w @ w / state.metric.units[0])
-        bound = (d_w + divergence(problem, geometry)) * state.lipschitz / t
+        bound = (d_w + divergence(problem, entropic=geometry == "kl")) * state.lipschitz / t
         checked.append(progress.row.average_gap * problem.n / bound)
 
     extragradient(
@@ -226,7 +226,7 @@ def test_d_z_is_the_largest_divergence_from_the_start():
         for geometry in GEOMETRIES:
             expected[geometry] += max(found[geometry])
     for geometry in GEOMETRIES:
-        assert divergence(problem, geometry) == pytest.approx(expected[geometry])
+        assert divergence(problem, entropic=geometry == "kl") == pytest.approx(expected[geometry])
 
 
 @BOTH
@@ -238,7 +238,8 @@ def test_the_dual_is_the_minimum_over_weights(geometry, metric):
         options = {"lam": 0.2, "ball": ball, "origin": origin, "geometry": geometry, "metric": metric}
         states = states_of(problem, passes=3, memory="edges", **options)
         state = states[-1]
-        dual = _dual(state, state.moved, state.cost)
+        solver = Extragradient(lam=0.2, ball=ball)
+        dual = solver._dual(problem.n, state, state.moved, state.cost)
         constant = 2.0 * y.sum() / problem.n
         generator = np.random.default_rng(1)
         for _ in range(200):
@@ -317,7 +318,7 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, geometry, 
     with pytest.raises(KeyboardInterrupt):
         extragradient(problem, **options, on_pass=stop)
     assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
-    resumed = extragradient(problem, **options, resume=State.load(tmp_path / "state.npz"))
+    resumed = extragradient(problem, **options, resume=SaddleState.load(tmp_path / "state.npz"))
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.oracle_calls == whole.oracle_calls
     for row, other in zip(resumed.history, whole.history, strict=True):
@@ -336,7 +337,7 @@ def test_a_resumed_run_over_its_limit_measures_and_ends(tmp_path):
 
     with pytest.raises(KeyboardInterrupt):
         extragradient(problem, **options, passes=9, on_pass=stop)
-    fit = extragradient(problem, **options, passes=2, resume=State.load(path))
+    fit = extragradient(problem, **options, passes=2, resume=SaddleState.load(path))
     assert (fit.status, fit.passes) == ("pass-limit", 3)
     assert fit.gap > 0
 
@@ -353,17 +354,17 @@ def test_states_of_other_runs_are_refused(tmp_path):
         (problem, {"metric": "identity"}),
     ):
         with pytest.raises(ValueError, match="the state is of a run with .*, asked is .*; start anew"):
-            extragradient(other, **options, resume=State.load(path))
+            extragradient(other, **options, resume=SaddleState.load(path))
     with pytest.raises(ValueError, match="another origin; start anew"):
-        extragradient(problem, origin=np.ones(3), resume=State.load(path))
+        extragradient(problem, origin=np.ones(3), resume=SaddleState.load(path))
     whole = path.read_bytes()
     for broken in (whole[: len(whole) // 2], b"", b"not a state"):
         path.write_bytes(broken)
-        with pytest.raises(ValueError, match=r"state\.npz: no saved state of extragradient .*; remove it"):
-            State.load(path)
+        with pytest.raises(ValueError, match=r"state\.npz: no saved state of this solver .*; remove it"):
+            SaddleState.load(path)
     bcfw(problem, passes=1, on_pass=lambda progress: progress.state.save(path))
-    with pytest.raises(ValueError, match="no saved state of extragradient"):
-        State.load(path)
+    with pytest.raises(ValueError, match="no saved state of this solver"):
+        SaddleState.load(path)
 
 
 @BOTH
@@ -417,7 +418,6 @@ def test_several_links_a_word_are_refused():
         ({"ball": math.inf}, "ball is inf; give a radius"),
         ({"passes": 0}, "passes is 0; give at least 1"),
         ({"tolerance": math.nan}, "tolerance is nan; give 0 or more"),
-        ({"geometry": "flat"}, "geometry is 'flat'; give one of euclidean, kl"),
         ({"memory": "all"}, "memory is 'all'; give one of weights, edges"),
         ({"metric": "mine"}, "metric is 'mine'; give one of gram, identity"),
         ({"time_limit": 0.0}, r"time_limit is 0\.0; give seconds above 0, or None"),
@@ -441,12 +441,6 @@ def test_features_that_are_no_numbers_are_told(metric):
 
 
 def test_they_are_found_by_name():
-    assert SOLVERS["extragradient"].run is extragradient
-    problem = pairs(5, 4, 3, seed=1)
-    by_name = SOLVERS["extragradient-kl"].run(problem, passes=3, tolerance=0)
-    np.testing.assert_array_equal(
-        by_name.weights, extragradient(problem, passes=3, tolerance=0, geometry="kl").weights
-    )
+    assert SOLVERS["extragradient"] is Extragradient
     for name in ("extragradient", "extragradient-kl"):
-        assert SOLVERS[name].load == State.load
-        assert (SOLVERS[name].max_fertility, SOLVERS[name].projects) == (1, True)
+        assert (SOLVERS[name].max_fertility, SOLVERS[name].needs_oracle) == (1, False)

@@ -6,22 +6,33 @@ from functools import partial
 import numpy as np
 import pytest
 
-from align.solvers import SOLVERS, bcfw, block_away, fw, minibatch
-from tests.align.solvers.problems import Listed, Plain, fertile_pairs, pairs, solved_by_scipy
+from align.solvers import SOLVERS
+from tests.align.solvers.problems import (
+    Listed,
+    Plain,
+    bcfw,
+    block_away,
+    fertile_pairs,
+    fw,
+    minibatch,
+    pairs,
+    solve,
+    solved_by_scipy,
+)
 
 RUNS = {
     "bcfw": bcfw,
-    "bcfw-by-gaps": partial(bcfw, sampling="gaps"),
+    "bcfw-by-gaps": partial(bcfw, block_order="gaps"),
     "fw": fw,
     "fw-curvature": partial(fw, step="curvature"),
     "bcfw-away": partial(block_away, pairwise=False),
     "bcfw-away-new-vertices-only": partial(block_away, pairwise=False, known=False),
-    "bcfw-away-by-gaps": partial(block_away, pairwise=False, sampling="gaps"),
+    "bcfw-away-by-gaps": partial(block_away, pairwise=False, block_order="gaps"),
     "bcfw-pairwise": partial(block_away, pairwise=True),
     "bcfw-pairwise-new-vertices-only": partial(block_away, pairwise=True, known=False, room=2),
     "minibatch": partial(minibatch, batch=3),
-    "minibatch-joint": partial(minibatch, batch=3, step="joint"),
-    "minibatch-joint-uniform": partial(minibatch, batch=5, step="joint", sampling="uniform"),
+    "minibatch-joint": partial(minibatch, batch=3, joint=True),
+    "minibatch-joint-uniform": partial(minibatch, batch=5, joint=True, block_order="uniform"),
 }
 # By these steps the dual may fall.
 LOOSE = {"fw-decreasing": partial(fw, step="decreasing")}
@@ -141,8 +152,8 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, name, kind
     solver, path = SOLVERS[name], tmp_path / "state.npz"
     options = {"lam": 0.03, "passes": 14, "tolerance": 0, "seed": 5, "origin": np.full(problem.d, 0.2)}
     if name != "fw":
-        options["sampling"] = "uniform" if name == "minibatch" else "gaps"
-    whole = solver.run(problem, **options)
+        options["block_order"] = "uniform" if name == "minibatch" else "gaps"
+    whole = solve(name, problem, **options)
 
     def stop(progress):
         progress.state.save(path)
@@ -150,9 +161,9 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, name, kind
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        solver.run(problem, **options, on_pass=stop)
+        solve(name, problem, **options, on_pass=stop)
     assert [file.name for file in tmp_path.iterdir()] == ["state.npz"]
-    resumed = solver.run(problem, **options, resume=solver.load(path))
+    resumed = solve(name, problem, **options, resume=solver.load(path))
     np.testing.assert_array_equal(resumed.weights, whole.weights)
     assert resumed.oracle_calls == whole.oracle_calls
     np.testing.assert_array_equal(without_seconds(resumed.history), without_seconds(whole.history))
@@ -162,7 +173,7 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, name, kind
 def test_one_seed_one_result(name):
     problem = pairs(40, 5, 4, seed=7)
     first, again, other = (
-        SOLVERS[name].run(problem, lam=0.02, passes=3, tolerance=0, seed=seed) for seed in (1, 1, 2)
+        solve(name, problem, lam=0.02, passes=3, tolerance=0, seed=seed) for seed in (1, 1, 2)
     )
     np.testing.assert_array_equal(first.weights, again.weights)
     assert np.array_equal(first.weights, other.weights) == (name == "fw")
@@ -172,15 +183,17 @@ def test_one_seed_one_result(name):
 def test_a_state_of_another_run_or_solver_is_refused(tmp_path, name):
     problem, path = pairs(5, 4, 3, seed=6), tmp_path / "state.npz"
     solver = SOLVERS[name]
-    solver.run(problem, passes=2, tolerance=0, on_pass=lambda progress: progress.state.save(path))
+    solve(name, problem, passes=2, tolerance=0, on_pass=lambda progress: progress.state.save(path))
     with pytest.raises(ValueError, match=f"{name}: the state is of a run with .*, asked is .*; start anew"):
-        solver.run(problem, lam=0.2, resume=solver.load(path))
+        solve(name, problem, lam=0.2, resume=solver.load(path))
     with pytest.raises(ValueError, match=f"{name}: the state is of a run with another origin"):
-        solver.run(problem, origin=np.ones(3), resume=solver.load(path))
+        solve(name, problem, origin=np.ones(3), resume=solver.load(path))
+    with pytest.raises(ValueError, match=f"{name}: the state is of a run on other data; start anew"):
+        solve(name, pairs(5, 4, 3, seed=7), resume=solver.load(path))
     for other in NAMES:
         if other != name:
             with pytest.raises(ValueError, match="no saved state of this solver|the state is of a run with"):
-                SOLVERS[other].run(problem, resume=SOLVERS[other].load(path))
+                solve(other, problem, resume=SOLVERS[other].load(path))
 
 
 @named
@@ -196,7 +209,7 @@ def test_a_state_of_another_run_or_solver_is_refused(tmp_path, name):
 )
 def test_options_out_of_range_are_refused(name, option, message):
     with pytest.raises(ValueError, match=f"{name}: {message}"):
-        SOLVERS[name].run(Listed.random(2, 2, seed=0), **option)
+        solve(name, Listed.random(2, 2, seed=0), **option)
 
 
 @pytest.mark.parametrize(
@@ -205,13 +218,13 @@ def test_options_out_of_range_are_refused(name, option, message):
         (fw, {"step": "long"}, "fw: step is 'long'; give one of line-search, decreasing, curvature"),
         (fw, {"curvature": 0.0}, r"fw: curvature is 0\.0; give a number above 0"),
         (block_away, {"room": 1}, "bcfw-away: room is 1; give at least 2"),
-        (block_away, {"sampling": "best"}, "bcfw-away: sampling is 'best'; give one of permutation"),
+        (block_away, {"block_order": "best"}, "bcfw-away: block_order is 'best'; give one of permutation"),
         (block_away, {"gap_every": 0}, "bcfw-away: gap_every is 0"),
         (minibatch, {"batch": 0}, "minibatch: batch is 0; give at least 1"),
         (minibatch, {"jobs": 0}, "minibatch: jobs is 0; give at least 1"),
-        (minibatch, {"cache": -1}, "minibatch: cache is -1; give 0 or more"),
-        (minibatch, {"step": "long"}, "minibatch: step is 'long'; give one of blocks, joint"),
-        (minibatch, {"sampling": "gaps"}, "minibatch: sampling is 'gaps'; give one of permutation"),
+        (minibatch, {"cache": -1}, "minibatch: cache is -1; give at least 0"),
+        (minibatch, {"joint": 2}, "minibatch: joint is 2; give true or false"),
+        (minibatch, {"block_order": "gaps"}, "minibatch: block_order is 'gaps'; give one of permutation"),
     ],
 )
 def test_options_of_one_solver_out_of_range_are_refused(function, option, message):
@@ -221,11 +234,10 @@ def test_options_of_one_solver_out_of_range_are_refused(function, option, messag
 
 @named
 def test_status_and_rows_say_how_it_went(name):
-    problem, solver, rows = pairs(30, 6, 5, seed=5), SOLVERS[name], []
-    fit = solver.run(problem, passes=2, tolerance=0, on_pass=lambda progress: rows.append(progress.row))
+    problem, rows = pairs(30, 6, 5, seed=5), []
+    fit = solve(name, problem, passes=2, tolerance=0, on_pass=lambda progress: rows.append(progress.row))
     assert (fit.status, fit.passes) == ("pass-limit", 2)
     assert tuple(rows) == fit.history[1:]
     assert fit.history[-1].oracle_calls == fit.oracle_calls
-    assert solver.run(problem, passes=2, tolerance=1e6).status == "converged"
-    assert solver.run(problem, passes=10**9, tolerance=0, time_limit=1e-9).status == "time-limit"
-    assert solver.meaning
+    assert solve(name, problem, passes=2, tolerance=1e6).status == "converged"
+    assert solve(name, problem, passes=10**9, tolerance=0, time_limit=1e-9).status == "time-limit"

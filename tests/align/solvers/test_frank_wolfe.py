@@ -3,8 +3,7 @@ import itertools
 import numpy as np
 import pytest
 
-from align.solvers import bcfw, fw
-from tests.align.solvers.problems import Listed, pairs, solved_by_scipy
+from tests.align.solvers.problems import Listed, bcfw, fw, pairs, solved_by_scipy
 
 
 def curvature(problem, lam):
@@ -74,7 +73,7 @@ def test_blocks_converge_as_their_curvatures_say():
     largest = (problem.psi**2).sum(axis=2).max()
     assert 0 < curvatures.sum() <= 4 * largest / (lam * n)
     _, minimum = solved_by_scipy(problem, lam)
-    options = {"lam": lam, "passes": 60, "tolerance": 0, "sampling": "uniform", "cache": 0}
+    options = {"lam": lam, "passes": 60, "tolerance": 0, "block_order": "uniform", "cache": 0}
     fits = [bcfw(problem, **options, averaging=False, seed=seed) for seed in range(30)]
     left = minimum - np.mean([[row.dual for row in fit.history] for fit in fits], axis=0)
     k = n * np.arange(61)

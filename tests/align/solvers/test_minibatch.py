@@ -4,16 +4,16 @@ import numpy as np
 import pytest
 
 from align.problems.objective import dual
-from align.solvers import BlockState, bcfw, minibatch
-from align.solvers.minibatch import _joint_step
-from tests.align.solvers.problems import Listed, Plain, fertile_pairs, pairs
+from align.solvers.block import Settings
+from align.solvers.minibatch import Minibatch, _joint_step
+from tests.align.solvers.problems import Listed, Plain, bcfw, fertile_pairs, minibatch, pairs
 
 
-@pytest.mark.parametrize("step", ["blocks", "joint"])
+@pytest.mark.parametrize("joint", [False, True])
 @pytest.mark.parametrize("fertile", [False, True])
-def test_threads_change_no_bit(step, fertile):
+def test_threads_change_no_bit(joint, fertile):
     problem = fertile_pairs(23, 4, 6, seed=1) if fertile else pairs(23, 6, 5, seed=0)
-    options = {"lam": 0.02, "passes": 6, "tolerance": 0, "batch": 9, "step": step}
+    options = {"lam": 0.02, "passes": 6, "tolerance": 0, "batch": 9, "joint": joint}
     one, *others = (minibatch(problem, **options, jobs=jobs) for jobs in (1, 2, 3, 16))
     for other in others:
         np.testing.assert_array_equal(one.weights, other.weights)
@@ -42,13 +42,13 @@ def test_a_batch_of_one_is_bcfw():
     np.testing.assert_array_equal(
         minibatch(problem, **options, batch=1).weights, bcfw(problem, **options).weights
     )
-    joint = minibatch(problem, **options, batch=1, step="joint")
+    joint = minibatch(problem, **options, batch=1, joint=True)
     np.testing.assert_allclose(joint.weights, bcfw(problem, **options).weights, rtol=1e-8)
 
 
 def test_a_joint_step_is_the_best_along_the_joint_direction():
     problem, lam = Listed.random(4, 3, seed=2), 0.05
-    fit = minibatch(problem, lam=lam, passes=1, tolerance=0, batch=4, step="joint", cache=0, averaging=False)
+    fit = minibatch(problem, lam=lam, passes=1, tolerance=0, batch=4, joint=True, cache=0, averaging=False)
     psi, loss = problem.oracles(np.zeros(3), np.arange(4))
     w_s, ell_s = psi.sum(axis=0) / (4 * lam), loss.mean()
     gamma = min(1.0, ell_s / (lam * w_s @ w_s))
@@ -59,7 +59,7 @@ def test_a_joint_step_is_the_best_along_the_joint_direction():
 def test_single_steps_use_what_the_blocks_before_have_changed():
     problem, lam = Listed.random(4, 3, seed=2), 0.5
     fit = minibatch(
-        problem, lam=lam, passes=1, tolerance=0, batch=4, sampling="cyclic", cache=0, averaging=False
+        problem, lam=lam, passes=1, tolerance=0, batch=4, block_order="cyclic", cache=0, averaging=False
     )
     psi, loss = problem.oracles(np.zeros(3), np.arange(4))
     w = np.zeros(3)
@@ -74,10 +74,9 @@ def test_a_block_drawn_twice_moves_once():
     problem, lam, states = Listed.random(4, 3, seed=2), 0.5, []
     psi, loss = problem.oracles(np.zeros(3), np.arange(4))
     for blocks in ([1, 1, 3], [1, 3]):
-        options = {"solver": "minibatch", "lam": lam, "averaging": False, "cache": 3}
-        states.append(BlockState.start(problem, np.zeros(3), seed=0, **options))
-        state, order = states[-1], np.array(blocks)
-        _joint_step(order, psi[order], loss[order], 3, 0, 5, lam, False, state.iterates, state.vertices)
+        states.append(Minibatch(lam=lam, cache=3).start(problem, np.zeros(3)))
+        state, order, settings = states[-1], np.array(blocks), Settings(3, lam, False)
+        _joint_step(order, psi[order], loss[order], 0, 5, settings, state.iterates, state.cached)
     for one, other in zip(states[0].iterates, states[1].iterates, strict=True):
         np.testing.assert_array_equal(one, other)
     assert states[0].w.any()

@@ -64,10 +64,10 @@ def trained(stages, folder, engine=None, *, jobs=1, **options):
         {"solver": "minibatch"},
         {"solver": "bcfw-pairwise", "cost_fn": 2.0, "cost_fp": 0.5},
         {"solver": "extragradient"},
-        pytest.param({"oracle": "programme", "passes": 1}, marks=pytest.mark.slow),
+        pytest.param({"oracle": "linear_program", "passes": 1}, marks=pytest.mark.slow),
         {"passes": 1, "folds": 2},
     ],
-    ids=["bcfw", "fw", "minibatch", "pairwise", "extragradient", "programme", "folds"],
+    ids=["bcfw", "fw", "minibatch", "pairwise", "extragradient", "linear program", "folds"],
 )
 def test_the_same_bytes(stages, tmp_path, elsewhere, options):
     expected = trained(stages, tmp_path / "one", **options)

@@ -1,9 +1,7 @@
 import csv
-import inspect
 import json
 import math
 import os
-import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -17,17 +15,21 @@ from align.features import Edges, Resources, compute
 from align.learning.calibrating import calibrate
 from align.learning.calibration import Calibration, rare_words
 from align.learning.heldout import Learner, folds, texts_of
-from align.learning.selection import grid_around, select
+from align.learning.selection import Setting, grid_around, select, with_setting
 from align.links import Link
 from align.matching.assignment import solve
 from align.matching.decoding import decode, score
 from align.model.folder import Model
 from align.model.weights import Weights
 from align.problems.labels import Labels
-from align.solvers import SOLVERS, Fit, Row, most_passes
+from align.solvers import SOLVERS, Fit, Row
+from align.solvers.block import BlockFrankWolfe
 from align.statistics.lexicon import estimate
 from pipeline.config.configuration import Config
+from pipeline.config.options import options_of
+from pipeline.stages.train import solving
 from pipeline.stages.train import stage as train
+from pipeline.stages.train.options import oracle_of
 from pipeline.stages.train.plots import training_curve
 from pipeline.work.engine import Serial
 from pipeline.work.progress import Reporter
@@ -139,6 +141,7 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
     assert model.languages == ("en", "fr")
     assert model.options == {
         "solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.02, "passes": 50, "tolerance": 1e-3,
+        "gap_every": 1, "block_order": "permutation", "averaging": True, "cache": 10,
         "seed": 3, "weights": "default", "fertility": 2,
     }  # fmt: skip
     training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
@@ -223,9 +226,8 @@ def test_lam_and_cost_are_chosen_by_folds(stages, tmp_path, capsys, fertility):
     learner = Learner(
         edges,
         labels,
-        lam=0.05,
+        solver=BlockFrankWolfe(lam=0.05, seed=2),
         cost_fn=1.5,
-        seed=2,
         max_fertility=fertility,
         origin=Weights.load(known).weights,
     )
@@ -233,7 +235,7 @@ def test_lam_and_cost_are_chosen_by_folds(stages, tmp_path, capsys, fertility):
     _, expected = select(learner, grid_around(0.05, 1.5)[:2], parts)
     assert table[:2] == [row.as_dict() for row in expected]
     model = Model.load(tmp_path / "out")
-    chosen = replace(learner, lam=best["lam"], cost_fn=best["cost_fn"])
+    chosen = with_setting(learner, Setting(best["lam"], best["cost_fn"]))
     np.testing.assert_array_equal(model.weights, chosen.weights(np.arange(60)))
     assert model.options["lam"] == best["lam"]
     line = f"3 folds, 15 settings: lam {best['lam']:g} and cost_fn {best['cost_fn']:g} chosen, held-out AER"
@@ -305,7 +307,7 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, mon
             raise Killed
 
     with monkeypatch.context() as patched:
-        patched.setattr(train, "_teller", lambda context: kill)
+        patched.setattr(solving, "_teller", lambda context: kill)
         with pytest.raises(Killed):
             train.run(context_of(stages, tmp_path / "killed"), **options)
     assert [path.name for path in (tmp_path / "killed").iterdir()] == [train.CHECKPOINT]
@@ -335,7 +337,7 @@ def test_a_broken_checkpoint_is_started_over(stages, tmp_path, monkeypatch, caps
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
     context = context_of(stages, tmp_path / "broken")
     with monkeypatch.context() as patched:
-        patched.setattr(train, "_check_course", lambda fit: 1 / 0)
+        patched.setattr(solving, "_check_progress", lambda fit: 1 / 0)
         with pytest.raises(ZeroDivisionError):
             train.run(context, passes=2)
     path = context.folder / train.CHECKPOINT
@@ -348,7 +350,7 @@ def test_a_broken_checkpoint_is_started_over(stages, tmp_path, monkeypatch, caps
 
 def test_checkpoints_take_a_tenth_of_the_time_at_most(monkeypatch, tmp_path):
     now, saved = [0.0], []
-    monkeypatch.setattr(train.time, "perf_counter", lambda: now[0])
+    monkeypatch.setattr(solving.time, "perf_counter", lambda: now[0])
 
     class State:
         def save(self, path):
@@ -358,7 +360,7 @@ def test_checkpoints_take_a_tenth_of_the_time_at_most(monkeypatch, tmp_path):
     class Progress:
         state = State()
 
-    save = train._checkpoints(tmp_path / "checkpoint")
+    save = solving._checkpoints(tmp_path / "checkpoint")
     for _ in range(30):
         now[0] += 2.0
         save(Progress())
@@ -368,7 +370,7 @@ def test_checkpoints_take_a_tenth_of_the_time_at_most(monkeypatch, tmp_path):
 
 
 def test_a_long_run_says_where_it_stands(stages, tmp_path, monkeypatch, capsys):
-    monkeypatch.setattr(train, "_SECONDS_BETWEEN_LINES", 0.0)
+    monkeypatch.setattr(solving, "_SECONDS_BETWEEN_LINES", 0.0)
     train.run(context_of(stages, tmp_path / "out"), passes=2, tolerance=0.0)
     said = capsys.readouterr().err
     assert "train: pass 1 of 2: primal " in said
@@ -384,7 +386,7 @@ def test_a_long_run_says_where_it_stands(stages, tmp_path, monkeypatch, capsys):
         ({"cost_fp": math.nan}, "train.cost_fp: nan is out of range; give a number of 0 or more"),
         ({"lam": 0.0}, r"train.lam: 0\.0 is out of range; give a number above 0"),
         ({"lam": math.inf}, "train.lam: inf is out of range"),
-        ({"passes": 0}, "train.passes: 0 is out of range; give 1 or more"),
+        ({"passes": 0}, "train.passes: 0 is out of range; give at least 1"),
         ({"tolerance": -0.1}, r"train.tolerance: -0\.1 is out of range"),
         ({"time_limit": 0.0}, r"train.time_limit: 0\.0 is out of range; give seconds above 0"),
         ({"fertility": 0}, "train.fertility: 0 is out of range; give 1 or more"),
@@ -584,25 +586,46 @@ def test_a_gap_that_does_not_fall_is_an_error():
     stuck = fit_with([5.0] * 11)
     message = r"the duality gap did not fall in 10 passes \(5 at the start, 5 at the end\); raise train.lam"
     with pytest.raises(WorkError, match=message):
-        train._check_course(stuck)
-    train._check_course(fit_with([5.0] * 10 + [4.9]))  # it fell
-    train._check_course(fit_with([5.0] * 10))  # too early to say
-    train._check_course(fit_with([0.0] * 12, status="converged"))
+        solving._check_progress(stuck)
+    solving._check_progress(fit_with([5.0] * 10 + [4.9]))  # it fell
+    solving._check_progress(fit_with([5.0] * 10))  # too early to say
+    solving._check_progress(fit_with([0.0] * 12, status="converged"))
     low_average = stuck.history[4]._replace(average_gap=1.0)
-    train._check_course(replace(stuck, history=(*stuck.history, low_average)))
+    solving._check_progress(replace(stuck, history=(*stuck.history, low_average)))
 
 
 @pytest.mark.parametrize("solver", SOLVERS)
-def test_defaults_are_those_of_the_solver(solver):
-    mine, its = (inspect.signature(function).parameters for function in (train.run, SOLVERS[solver].run))
-    for name in ("lam", "tolerance", "time_limit"):
-        assert mine[name].default == its[name].default
-    assert mine["passes"].default is None
-    assert most_passes(solver, None) == its["passes"].default
-    assert most_passes(solver, 3) == 3
-    told = " ".join(train.run.__doc__.split())
-    if its["passes"].default != 50:
-        assert re.search(rf"with [^.]*{solver}[^.]* {its['passes'].default:,}\.", told)
+def test_the_options_of_every_solver_can_be_set(solver):
+    known = options_of(train.run)
+    for name, declared in SOLVERS[solver].options().items():
+        assert known[name].meaning
+        assert known[name].default in (None, declared.default)
+        assert declared.default is None or isinstance(declared.default, known[name].kind)
+
+
+def test_an_option_has_its_own_default_and_is_recorded(stages, tmp_path):
+    train.run(context_of(stages, tmp_path / "out"), solver="minibatch", batch=7, passes=2)
+    options = Model.load(tmp_path / "out").options
+    assert {name: options[name] for name in ("batch", "joint", "cache", "passes")} == {
+        "batch": 7, "joint": False, "cache": 10, "passes": 2,
+    }  # fmt: skip
+    with pytest.raises(InputError, match=r"train\.batch: -1 is out of range; give at least 1"):
+        train.run(context_of(stages, tmp_path / "no"), solver="minibatch", batch=-1)
+    with pytest.raises(InputError, match=r"train\.cache: the solver fw has no such option; it has lam, "):
+        train.run(context_of(stages, tmp_path / "no"), solver="fw", cache=3)
+
+
+def test_a_checkpoint_of_other_data_is_started_over(stages, tmp_path, monkeypatch, capsys):
+    other = written(tmp_path / "other", seed=1)
+    context = context_of(other, tmp_path / "out")
+    with monkeypatch.context() as patched:
+        patched.setattr(solving, "_check_progress", lambda fit: 1 / 0)
+        with pytest.raises(ZeroDivisionError):
+            train.run(context, passes=2)
+    train.run(context_of(stages, tmp_path / "out"), passes=3)
+    assert "starts anew: bcfw: the state is of a run " in capsys.readouterr().err
+    train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
+    assert lasting(tmp_path / "out") == lasting(tmp_path / "undisturbed")
 
 
 def test_the_curve_has_the_same_bytes_for_the_same_figures(tmp_path):
@@ -633,7 +656,7 @@ class TestExtragradient:
                 raise Killed
 
         with monkeypatch.context() as patched:
-            patched.setattr(train, "_teller", lambda context: kill)
+            patched.setattr(solving, "_teller", lambda context: kill)
             with pytest.raises(Killed):
                 train.run(context_of(stages, tmp_path / "killed"), **options)
         assert [path.name for path in (tmp_path / "killed").iterdir()] == [train.CHECKPOINT]
@@ -663,29 +686,32 @@ class TestExtragradient:
         with pytest.raises(InputError, match=r"train\.fertility: extragradient-kl learns at most 1 links a"):
             train.run(context, solver="extragradient-kl", fertility=2)
         with pytest.raises(
-            InputError, match=r"train\.ball: bcfw takes none; leave it out, or set train\.sol"
+            InputError, match=r"train\.ball: the solver bcfw has no such option; it has lam, passes, "
         ):
             train.run(context, ball=1.0, fertility=1)
         with pytest.raises(InputError, match=r"train\.ball: 0\.0 is out of range; give a radius above 0"):
             train.run(context, solver="extragradient", fertility=1, ball=0.0)
         with pytest.raises(InputError, match=r"train\.oracle: extragradient takes the assignment only"):
-            train.run(context, solver="extragradient", fertility=1, oracle="programme")
+            train.run(context, solver="extragradient", fertility=1, oracle="linear_program")
 
 
-class TestLinearProgrammes:
+class TestLinearPrograms:
     @pytest.mark.parametrize("fertility", [1, 2])
     def test_the_minimum_is_that_of_the_assignment(self, stages, tmp_path, fertility):
-        for name in ("assignment", "programme"):
+        for name in ("assignment", "linear_program"):
             train.run(
                 context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=0.1
             )
         fast, slow = (
             json.loads((tmp_path / name / "training.json").read_text(encoding="utf-8"))
-            for name in ("assignment", "programme")
+            for name in ("assignment", "linear_program")
         )
         assert fast["status"] == slow["status"] == "converged"
         assert slow["primal"] == pytest.approx(fast["primal"], rel=2e-4)
-        assert slow["oracle"] == "programme"
+        assert slow["oracle"] == "linear_program"
+
+    def test_the_old_name_is_known(self):
+        assert oracle_of("programme", BlockFrankWolfe()) == "linear_program"
 
     def test_another_oracle_is_refused(self, stages, tmp_path):
         with pytest.raises(InputError, match=r"train\.oracle: 'simplex' is no oracle; give one of assi"):

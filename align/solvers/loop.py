@@ -1,0 +1,232 @@
+"""The training loop, common to all solvers: set-up, passes, measurements, when to stop, what to return."""
+
+from __future__ import annotations
+
+import math
+import time
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import Field, dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Generic, TypeVar, cast
+
+import numpy as np
+
+from align.problems.objective import Value
+from align.problems.protocol import Problem
+from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
+from align.solvers.options import at_least, check, option, positive
+from align.solvers.state import State, fingerprint
+
+UNMEASURED = Value(math.nan, math.nan, math.nan)
+
+# How long a run goes on and how it is shared, not what its iterates are: they may change on resuming.
+_FREE = frozenset(("passes", "tolerance", "time_limit", "gap_every", "seed", "jobs"))
+
+# Told by whoever starts a run, not among the options that a user chooses a solver with.
+_GIVEN = frozenset(("seed", "jobs"))
+
+AnyState = TypeVar("AnyState", bound=State)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Solver(ABC, Generic[AnyState]):
+    """Minimise P(w) = lam/2 |w - w_0|^2 + 1/n sum_i H_i(w).
+
+    A solver is a subclass: its fields are its options (:mod:`align.solvers.options`), its methods what the
+    loop calls.
+
+    Parameters
+    ----------
+    lam : float
+        Regularisation, > 0: the weight of |w - w_0|^2 / 2, w_0 the known weights, against the mean loss of a
+        pair.
+    passes : int
+        At most so many passes over the labelled pairs, >= 1.
+    tolerance : float
+        Stop when the duality gap is at most this share of the primal objective, >= 0.
+    time_limit : float, optional
+        Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
+    gap_every : int
+        Measure the duality gap every so many passes, >= 1, and at the end. Each time costs as many calls of
+        the oracle as a pass, twice as many where an average of the iterates is kept.
+    seed : int
+        Of the order of the blocks, >= 0.
+    jobs : int
+        Threads, >= 1. They change no bit of the result.
+
+    Raises
+    ------
+    OptionError
+        If an option is out of its range.
+    """
+
+    name: ClassVar[str]
+    state_type: ClassVar[type[State]]
+    # Links a word that it can learn at most; None: any number.
+    max_fertility: ClassVar[int | None] = None
+    # Whether it asks a max oracle for labellings; others see the features themselves, of matchings only.
+    needs_oracle: ClassVar[bool] = True
+
+    lam: float = positive(0.01)
+    passes: int = at_least(1, 50)
+    tolerance: float = option(1e-3, "0 or more", lambda value: 0 <= value < math.inf)
+    time_limit: float | None = option(None, "seconds above 0", lambda value: value > 0)
+    gap_every: int = at_least(1, 1)
+    seed: int = at_least(0, 0)
+    jobs: int = at_least(1, 1)
+
+    def __post_init__(self) -> None:
+        """Check the options."""
+        for declared in fields(self):
+            check(self.name, declared, getattr(self, declared.name))
+
+    @classmethod
+    def options(cls) -> dict[str, Field[Any]]:
+        """Return the options a user may choose, by name."""
+        return {declared.name: declared for declared in fields(cls) if declared.name not in _GIVEN}
+
+    @classmethod
+    def load(cls, path: Path) -> Any:
+        """Read a state that its ``save`` wrote; a ValueError if the file is none of this solver."""
+        return cls.state_type.load(path)
+
+    def chosen(self) -> dict[str, Any]:
+        """Return the options that have a value, by name: the record of a run."""
+        values = {name: getattr(self, name) for name in self.options()}
+        return {name: value for name, value in values.items() if value is not None}
+
+    @abstractmethod
+    def start(self, problem: Problem, origin: np.ndarray) -> AnyState:
+        """Return the state before the first pass; ValueError if the problem is none for this solver."""
+
+    @abstractmethod
+    def one_pass(self, problem: Problem, state: AnyState) -> None:
+        """Move the state on by one pass."""
+
+    @abstractmethod
+    def measure(self, problem: Problem, state: AnyState) -> tuple[Value, Value]:
+        """Return primal, dual and gap of the iterate and of the average, or ``UNMEASURED``."""
+
+    @abstractmethod
+    def weights(self, state: AnyState, *, averaged: bool) -> np.ndarray:
+        """Return the weights of the iterate, or of the average, as a copy."""
+
+    def run(
+        self,
+        problem: Problem,
+        *,
+        origin: np.ndarray | None = None,
+        resume: AnyState | None = None,
+        on_pass: Callable[[Progress], None] | None = None,
+    ) -> Fit:
+        """Take passes until the gap is small enough or a limit is reached.
+
+        Returned is the last iterate or the average of the iterates, whichever has the smaller gap.
+
+        Parameters
+        ----------
+        problem : Problem
+            n blocks, d features. Passes are compiled where it has kernels (:mod:`align.problems.compiled`).
+        origin : ndarray of float64, shape (d,), optional
+            Weights w_0 that are left only as far as the pairs ask for it; those that may not be negative are
+            not. Default: 0.
+        resume : State, optional
+            Go on from this state (it is used up); the iterates are those of the whole run, bit by bit.
+        on_pass : function, optional
+            Called with a :class:`~align.solvers.fit.Progress` after each pass.
+
+        Raises
+        ------
+        ValueError
+            If the problem or the origin does not fit, or the state is of another problem or other options.
+        """
+        if resume is None:
+            state = self.start(problem, self._checked_origin(origin, problem))
+        else:
+            self.check_state(resume, problem, origin)
+            state = resume
+        began = time.perf_counter() - state.seconds
+
+        def record(*, measured: bool) -> None:
+            values = self.measure(problem, state) if measured else (UNMEASURED, UNMEASURED)
+            state.seconds = time.perf_counter() - began
+            state.history.append(Row(state.passes, state.oracle_calls, state.seconds, *values[0], *values[1]))
+
+        if not state.history:
+            record(measured=True)
+        while (status := self._status(state)) is None:
+            self.one_pass(problem, state)
+            ends = state.passes >= self.passes or self._out_of_time(time.perf_counter() - began)
+            record(measured=ends or state.passes % self.gap_every == 0)
+            if on_pass is not None:
+                on_pass(Progress(state.history[-1], self.passes, state))
+        if math.isnan(state.history[-1].gap):  # a limit lowered on resuming, or time that ran out since
+            state.history.pop()
+            record(measured=True)
+        averaged, value = _better(state.history[-1])
+        return Fit(
+            weights=self.weights(state, averaged=averaged),
+            averaged=averaged,
+            primal=value.primal,
+            dual=value.dual,
+            gap=value.gap,
+            status=status,
+            passes=state.passes,
+            oracle_calls=state.oracle_calls,
+            seconds=state.seconds,
+            history=tuple(state.history),
+        )
+
+    def check_state(self, state: AnyState, problem: Problem, origin: np.ndarray | None = None) -> None:
+        """Raise ValueError if a state is of another run than of this problem from this origin."""
+        state.check(self._made_for(problem), fingerprint(problem), self._checked_origin(origin, problem))
+
+    def new_state(self, problem: Problem, origin: np.ndarray, **own: Any) -> AnyState:
+        """Return the state at w = w_0, given the fields that are this solver's own."""
+        made: Any = self.state_type(
+            made_for=self._made_for(problem),
+            fingerprint=fingerprint(problem),
+            origin=origin,
+            w=origin.copy(),
+            history=[],
+            **own,
+        )
+        return cast(AnyState, made)
+
+    def _made_for(self, problem: Problem) -> dict[str, Any]:
+        own = {each.name: getattr(self, each.name) for each in fields(self) if each.name not in _FREE}
+        size = {"n": problem.n, "d": problem.d, "nonnegative": problem.nonnegative}
+        return {"solver": self.name, **size, **own}
+
+    def _checked_origin(self, origin: np.ndarray | None, problem: Problem) -> np.ndarray:
+        """Return the weights to start from, float64, shape (d,), after a check; 0 if none are given."""
+        if origin is None:
+            return np.zeros(problem.d)
+        origin = np.array(origin, dtype=np.float64)
+        if origin.shape != (problem.d,) or not np.isfinite(origin).all():
+            raise ValueError(
+                f"{self.name}: the origin has shape {origin.shape}; give {problem.d} finite weights"
+            )
+        if (origin[problem.nonnegative :] < 0).any():
+            raise ValueError(f"{self.name}: a weight of the origin is negative where none may be")
+        return origin
+
+    def _status(self, state: State) -> str | None:
+        """Return why to stop, or None: the one place where that is decided."""
+        _, value = _better(state.history[-1])
+        if value.gap <= self.tolerance * value.primal:
+            return CONVERGED
+        if state.passes >= self.passes:
+            return PASS_LIMIT
+        return TIME_LIMIT if self._out_of_time(state.seconds) else None
+
+    def _out_of_time(self, seconds: float) -> bool:
+        return self.time_limit is not None and seconds >= self.time_limit
+
+
+def _better(row: Row) -> tuple[bool, Value]:
+    """Return whether the average has the smaller gap, and the values of the one that has."""
+    if row.average_gap < row.gap:
+        return True, Value(row.average_primal, row.average_dual, row.average_gap)
+    return False, Value(row.primal, row.dual, row.gap)
