@@ -45,7 +45,7 @@ class Training:
         What ``training.json`` says of the stage train.
     groups : tuple of str
         The feature groups.
-    extra_groups : tuple of str
+    word_groups : tuple of str
         Those of words; none where a word has one link.
     texts : tuple of (str, str)
         Both sides of each pair.
@@ -59,7 +59,7 @@ class Training:
     pairs: np.ndarray
     options: dict[str, Any]
     groups: tuple[str, ...]
-    extra_groups: tuple[str, ...]
+    word_groups: tuple[str, ...]
     texts: tuple[tuple[str, str], ...]
     rare: tuple[np.ndarray, np.ndarray]
 
@@ -97,7 +97,7 @@ class Training:
             np.concatenate([part.pairs for part in parts]),
             parts[0].options,
             parts[0].groups,
-            parts[0].extra_groups,
+            parts[0].word_groups,
             tuple(text for part in parts for text in part.texts),
             (
                 np.concatenate([part.rare[0] for part in parts]),
@@ -118,8 +118,10 @@ class Training:
     @property
     def names(self) -> tuple[str, ...]:
         """Return the names of the features that have a weight."""
-        several = self.options.get("fertility", 1) > 1 and self.edges.extra is not None
-        return self.edges.names + (self.edges.extra.names if several and self.edges.extra else ())
+        several = self.options.get("fertility", 1) > 1 and self.edges.word_features is not None
+        return self.edges.names + (
+            self.edges.word_features.names if several and self.edges.word_features else ()
+        )
 
     def _origin(self) -> np.ndarray | None:
         """Return the weights that the stage train started from."""

@@ -125,7 +125,7 @@ class Recipe:
                 "seed": self._seed,
             },
             fertility=OPTIONS["train.fertility"],
-            extra_groups=training.extra_groups,
+            word_groups=training.word_groups,
         )
 
     def _trainings(self, source: Source) -> list[Training]:

@@ -95,7 +95,7 @@ def judge(
     gold: Sequence[Sequence[Link]],
     *,
     posteriors: Posteriors | None = None,
-    extra: tuple[Sequence[str], Sequence[str]] = ((), ()),
+    unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
 ) -> Judged:
     """Align gold pairs and look up each link.
 
@@ -109,10 +109,12 @@ def judge(
         Links of the N pairs, between surface tokens.
     posteriors : Posteriors, optional
         What was sampled of the pairs, if they were in the model's text.
-    extra : (sequence of str, sequence of str)
+    unknown : (sequence of str, sequence of str)
         Words that the model does not know.
     """
-    found = aligner.align_block(corpus, extra_source=extra[0], extra_target=extra[1], posteriors=posteriors)
+    found = aligner.align_block(
+        corpus, unknown_source=unknown[0], unknown_target=unknown[1], posteriors=posteriors
+    )
     resources = aligner.model.resources
     flags = rare_words(corpus, (resources.source_vocabulary, resources.target_vocabulary))
     right, rare = [], []
@@ -136,7 +138,7 @@ def judge_unseen(
     resources = aligner.model.resources
     block = PairBlock.build(tokens, (resources.source_vocabulary, resources.target_vocabulary))
     assert len(block.corpus) == len(gold), "a gold pair was split"
-    return judge(aligner, block.corpus, gold, extra=(block.extra_source, block.extra_target))
+    return judge(aligner, block.corpus, gold, unknown=(block.unknown_source, block.unknown_target))
 
 
 def plot(curves: Mapping[str, Sequence[Bin]], path: Path) -> None:

@@ -3,7 +3,7 @@
 Tokens here are *analysis* tokens (contractions undone, lower-cased lookup keys), given by their ids
 in a :class:`~align.data.vocabulary.Vocabulary`. ``parents`` leads back from each of them to the surface
 token that the user sees. An id at or above the vocabulary's size stands for a word the vocabulary
-does not have (``extra`` words of unseen text): the statistics know nothing of it, its spelling is known.
+does not have (``unknown`` words of unseen text): the statistics know nothing of it, its spelling is known.
 """
 
 from __future__ import annotations

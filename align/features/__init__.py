@@ -1,6 +1,6 @@
 """Features of the possible links of sentence pairs: a table of named groups, compiled kernels."""
 
-from align.features.edges import Edges, Extra
+from align.features.edges import Edges, WordFeatures
 from align.features.groups import (
     BIAS,
     DEFAULT_GROUPS,
@@ -14,24 +14,29 @@ from align.features.groups import (
     score_parts,
 )
 from align.features.resources import Resources
-from align.features.word_features import DEFAULT_EXTRA_GROUPS, EXTRA_GROUPS, extra_names, parse_extra_groups
+from align.features.word_features import (
+    DEFAULT_WORD_GROUPS,
+    WORD_GROUPS,
+    parse_word_groups,
+    word_feature_names,
+)
 
 __all__ = [
     "BIAS",
-    "DEFAULT_EXTRA_GROUPS",
     "DEFAULT_GROUPS",
-    "EXTRA_GROUPS",
+    "DEFAULT_WORD_GROUPS",
     "GROUPS",
+    "WORD_GROUPS",
     "Edges",
-    "Extra",
     "Group",
     "Resources",
+    "WordFeatures",
     "compute",
     "compute_parts",
-    "extra_names",
     "feature_names",
     "pair_shapes",
-    "parse_extra_groups",
     "parse_groups",
+    "parse_word_groups",
     "score_parts",
+    "word_feature_names",
 ]

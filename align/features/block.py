@@ -40,7 +40,7 @@ class Side:
     words : ndarray of int32, shape (U,)
         The distinct word ids of the block, ascending.
     known : int
-        How many of them are in the vocabulary; the others are extra words.
+        How many of them are in the vocabulary; the others are unknown words.
     """
 
     def __init__(
@@ -49,13 +49,13 @@ class Side:
         vocabulary: Vocabulary,
         vectors: np.ndarray | None,
         total: float,
-        extra: Sequence[str],
+        unknown: Sequence[str],
     ) -> None:
-        words, tokens = _distinct(sentences.ids, len(vocabulary) + len(extra))
-        if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < len(vocabulary) + len(extra):
+        words, tokens = _distinct(sentences.ids, len(vocabulary) + len(unknown))
+        if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < len(vocabulary) + len(unknown):
             raise ValueError(
                 f"features: word ids {words[0]} to {words[-1]}, "
-                f"but only {len(vocabulary)} words and {len(extra)} extra ones are known"
+                f"but there are only {len(vocabulary)} words and {len(unknown)} unknown ones"
             )
         self.words = words.astype(np.int32)
         self.tokens = tokens.astype(np.int32)
@@ -64,10 +64,10 @@ class Side:
         self._vocabulary = vocabulary
         self._vectors = vectors
         self._total = total
-        self._extra = extra
+        self._unknown = unknown
 
     def of_words(self, table: np.ndarray | None, dtype: type = np.float32) -> np.ndarray:
-        """Return a vocabulary's table for the words of the block, shape (U,); 0 for extra words."""
+        """Return a vocabulary's table for the words of the block, shape (U,); 0 for unknown words."""
         values: np.ndarray = np.zeros(len(self.words), dtype=dtype)
         if table is not None:
             values[: self.known] = table[self.words[: self.known]]
@@ -85,7 +85,7 @@ class Side:
 
     @lazy
     def counts(self) -> np.ndarray:
-        """Return the corpus count of each token's word, int64, shape (T,); 0 for extra words."""
+        """Return the corpus count of each token's word, int64, shape (T,); 0 for unknown words."""
         return self.of_words(self._vocabulary.counts, np.int64)[self.tokens]
 
     @lazy
@@ -119,7 +119,7 @@ class Side:
         unseen = self.words[self.known :] - len(self._vocabulary)
         if len(unseen) == 0:
             return chosen
-        return chosen.extended(WordTable.of([self._extra[index] for index in unseen]))
+        return chosen.extended(WordTable.of([self._unknown[index] for index in unseen]))
 
 
 class Block:
@@ -143,8 +143,8 @@ class Block:
         self,
         corpus: Corpus,
         resources: Resources,
-        extra_source: Sequence[str] = (),
-        extra_target: Sequence[str] = (),
+        unknown_source: Sequence[str] = (),
+        unknown_target: Sequence[str] = (),
         stored: Posteriors | None = None,
     ) -> None:
         self.resources = resources
@@ -157,14 +157,14 @@ class Block:
             resources.source_vocabulary,
             resources.source_vectors,
             resources.source_tokens,
-            extra_source,
+            unknown_source,
         )
         self.target = Side(
             corpus.target,
             resources.target_vocabulary,
             resources.target_vectors,
             resources.target_tokens,
-            extra_target,
+            unknown_target,
         )
         self.source_starts, self.target_starts = self.source.starts, self.target.starts
         self._parent: Block | None = None

@@ -18,7 +18,7 @@ _REMEDY = "run featurize again, with --force"
 
 
 @dataclass(frozen=True)
-class Extra:
+class WordFeatures:
     """One row of features a word, from which the cost of its links after the first follows.
 
     Attributes
@@ -38,9 +38,9 @@ class Extra:
         own = self.source.shape[1]
         return score_edges(self.source, weights[:own]), score_edges(self.target, weights[own:])
 
-    def rows(self, source: np.ndarray, target: np.ndarray) -> Extra:
+    def rows(self, source: np.ndarray, target: np.ndarray) -> WordFeatures:
         """Return chosen rows of both sides as a copy."""
-        return Extra(self.source[source], self.target[target], self.names)
+        return WordFeatures(self.source[source], self.target[target], self.names)
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Edges:
         Feature values.
     names : tuple of str
         Names of the d features.
-    extra : Extra or None
+    word_features : WordFeatures or None
         Features of the words, where they may have several links.
     """
 
@@ -67,7 +67,7 @@ class Edges:
     offsets: np.ndarray
     features: np.ndarray
     names: tuple[str, ...]
-    extra: Extra | None = None
+    word_features: WordFeatures | None = None
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -76,19 +76,19 @@ class Edges:
         """Return pairs ``start`` to ``stop`` (exclusive); features are a view."""
         first, last = int(self.offsets[start]), int(self.offsets[stop])
         offsets = self.offsets[start : stop + 1] - first
-        extra = self.extra
-        if extra is not None:
+        words = self.word_features
+        if words is not None:
             (a, b), (c, d) = (starts[[start, stop]] for starts in word_offsets(self.shapes))
-            extra = Extra(extra.source[a:b], extra.target[c:d], extra.names)
-        return Edges(self.shapes[start:stop], offsets, self.features[first:last], self.names, extra)
+            words = WordFeatures(words.source[a:b], words.target[c:d], words.names)
+        return Edges(self.shapes[start:stop], offsets, self.features[first:last], self.names, words)
 
     def take(self, chosen: np.ndarray) -> Edges:
         """Return the pairs with the given indices (int array, any order) as a copy."""
         offsets, where = rows_at(self.offsets, chosen)
-        extra = self.extra
-        if extra is not None:
-            extra = extra.rows(*(rows_at(starts, chosen)[1] for starts in word_offsets(self.shapes)))
-        return Edges(self.shapes[chosen], offsets, self.features[where], self.names, extra)
+        words = self.word_features
+        if words is not None:
+            words = words.rows(*(rows_at(starts, chosen)[1] for starts in word_offsets(self.shapes)))
+        return Edges(self.shapes[chosen], offsets, self.features[where], self.names, words)
 
     @classmethod
     def join(cls, parts: Sequence[Edges]) -> Edges:
@@ -103,26 +103,26 @@ class Edges:
             raise ValueError("edges: the blocks have different features")
         shapes = np.concatenate([part.shapes for part in parts])
         features = np.concatenate([part.features for part in parts])
-        extras = [part.extra for part in parts if part.extra is not None]
-        extra = None
-        if extras:
-            if len(extras) != len(parts) or len({each.names for each in extras}) != 1:
+        found = [part.word_features for part in parts if part.word_features is not None]
+        words = None
+        if found:
+            if len(found) != len(parts) or len({each.names for each in found}) != 1:
                 raise ValueError("edges: the blocks have different features of words")
-            source, target = (np.concatenate([getattr(each, side) for each in extras]) for side in SIDES)
-            extra = Extra(source, target, extras[0].names)
-        return cls(shapes, edge_offsets(shapes), features, parts[0].names, extra)
+            source, target = (np.concatenate([getattr(each, side) for each in found]) for side in SIDES)
+            words = WordFeatures(source, target, found[0].names)
+        return cls(shapes, edge_offsets(shapes), features, parts[0].names, words)
 
     def save(self, folder: Path) -> None:
         """Write ``shapes.npy``, ``features.npy`` and ``names.json`` into ``folder``, made if missing.
 
         With features of words also ``extra.source.npy``, ``extra.target.npy`` and ``extra.names.json``.
         """
-        extra = self.extra
-        save_description(folder, self.shapes, self.names, () if extra is None else extra.names)
+        words = self.word_features
+        save_description(folder, self.shapes, self.names, () if words is None else words.names)
         save_array(folder / "features.npy", self.features)
-        if extra is not None:
+        if words is not None:
             for side in SIDES:
-                save_array(folder / f"extra.{side}.npy", getattr(extra, side))
+                save_array(folder / f"extra.{side}.npy", getattr(words, side))
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = True) -> Edges:
@@ -140,21 +140,23 @@ class Edges:
         if features.shape != (offsets[-1], len(names)):
             expected = (int(offsets[-1]), len(names))
             raise InputError(f"{folder}: features are {features.shape}, expected {expected}; {_REMEDY}")
-        extra = _load_extra(folder, shapes, mapped) if (folder / "extra.names.json").exists() else None
-        return cls(shapes, offsets, features, names, extra)
+        words = (
+            _load_word_features(folder, shapes, mapped) if (folder / "extra.names.json").exists() else None
+        )
+        return cls(shapes, offsets, features, names, words)
 
 
-def _load_extra(folder: Path, shapes: np.ndarray, mapped: bool) -> Extra:
+def _load_word_features(folder: Path, shapes: np.ndarray, mapped: bool) -> WordFeatures:
     names = _read_names(folder / "extra.names.json")
     sides = [load_array(folder / f"extra.{side}.npy", mapped=mapped, remedy=_REMEDY) for side in SIDES]
-    words = shapes.sum(axis=0, dtype=np.int64).tolist()
+    counts = shapes.sum(axis=0, dtype=np.int64).tolist()
     found = [list(side.shape) for side in sides]
     if any(len(shape) != 2 for shape in found) or found != [
-        [words[0], found[0][1]],
-        [words[1], len(names) - found[0][1]],
+        [counts[0], found[0][1]],
+        [counts[1], len(names) - found[0][1]],
     ]:
-        raise InputError(f"{folder}: features of words are {found}, of {words} words; {_REMEDY}")
-    return Extra(sides[0], sides[1], names)
+        raise InputError(f"{folder}: features of words are {found}, of {counts} words; {_REMEDY}")
+    return WordFeatures(sides[0], sides[1], names)
 
 
 def _read_names(path: Path) -> tuple[str, ...]:
@@ -165,12 +167,12 @@ def _read_names(path: Path) -> tuple[str, ...]:
 
 
 def save_description(
-    folder: Path, shapes: np.ndarray, names: Sequence[str], extra_names: Sequence[str] = ()
+    folder: Path, shapes: np.ndarray, names: Sequence[str], of_words: Sequence[str] = ()
 ) -> None:
     """Write what :meth:`Edges.save` writes but the features, into ``folder``, made if missing."""
     folder.mkdir(parents=True, exist_ok=True)
     save_array(folder / "shapes.npy", shapes)
-    for file, listed in (("names.json", names), ("extra.names.json", extra_names)):
+    for file, listed in (("names.json", names), ("extra.names.json", of_words)):
         if listed or file == "names.json":
             text = json.dumps(list(listed), ensure_ascii=False, indent=0) + "\n"
             (folder / file).write_text(text, encoding="utf-8", newline="\n")

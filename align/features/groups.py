@@ -30,10 +30,10 @@ from align.features import (
     spelling,
 )
 from align.features.block import Block
-from align.features.edges import Edges, Extra
+from align.features.edges import Edges, WordFeatures
 from align.features.resources import Resources
 from align.features.scoring import Scores
-from align.features.word_features import compute_extra, join_extras
+from align.features.word_features import compute_word_features, join_word_features
 
 if TYPE_CHECKING:
     from align.statistics.posteriors import Posteriors
@@ -155,27 +155,27 @@ def compute(
     resources: Resources,
     *,
     groups: Sequence[str] = DEFAULT_GROUPS,
-    extra_source: Sequence[str] = (),
-    extra_target: Sequence[str] = (),
+    unknown_source: Sequence[str] = (),
+    unknown_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
-    extra_groups: Sequence[str] = (),
+    word_groups: Sequence[str] = (),
 ) -> Edges:
     """Compute the features of every edge of a block of sentence pairs.
 
     Parameters
     ----------
     corpus : Corpus
-        N sentence pairs; word ids at or above a vocabulary's size stand for extra words.
+        N sentence pairs; word ids at or above a vocabulary's size stand for unknown words.
     resources : Resources
         Statistics, vectors and vocabularies.
     groups : sequence of str
         Names from :data:`GROUPS`.
-    extra_source, extra_target : sequence of str
-        Lookup keys of the extra words: id V + e is word e.
+    unknown_source, unknown_target : sequence of str
+        Lookup keys of the unknown words: id V + e is word e.
     posteriors : Posteriors, optional
         What was sampled of the N pairs.
-    extra_groups : sequence of str
-        Names from :data:`align.features.word_features.EXTRA_GROUPS`; with none there are no features of
+    word_groups : sequence of str
+        Names from :data:`align.features.word_features.WORD_GROUPS`; with none there are no features of
         words.
 
     Returns
@@ -188,10 +188,10 @@ def compute(
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
     extras = []
-    for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
+    for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
         _fill(part, groups, features[offsets[start] : offsets[stop]])
-        extras += _extras(part, extra_groups)
-    return Edges(shapes, offsets, features, names, join_extras(extras, extra_groups, resources))
+        extras += _extras(part, word_groups)
+    return Edges(shapes, offsets, features, names, join_word_features(extras, word_groups, resources))
 
 
 def compute_parts(
@@ -199,10 +199,10 @@ def compute_parts(
     resources: Resources,
     *,
     groups: Sequence[str] = DEFAULT_GROUPS,
-    extra_source: Sequence[str] = (),
-    extra_target: Sequence[str] = (),
+    unknown_source: Sequence[str] = (),
+    unknown_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
-    extra_groups: Sequence[str] = (),
+    word_groups: Sequence[str] = (),
 ) -> Iterator[tuple[int, int, Edges]]:
     """Yield the features of a block a few pairs at a time, in memory that does not grow with the block.
 
@@ -214,10 +214,10 @@ def compute_parts(
         A run of pairs, from and to, with their edges.
     """
     names = feature_names(groups, resources)
-    for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
+    for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
         features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
         _fill(part, groups, features)
-        extra = join_extras(_extras(part, extra_groups), extra_groups, resources)
+        extra = join_word_features(_extras(part, word_groups), word_groups, resources)
         yield start, stop, Edges(part.shapes, part.offsets, features, names, extra)
 
 
@@ -227,10 +227,10 @@ def score_parts(
     weights: np.ndarray,
     *,
     groups: Sequence[str] = DEFAULT_GROUPS,
-    extra_source: Sequence[str] = (),
-    extra_target: Sequence[str] = (),
+    unknown_source: Sequence[str] = (),
+    unknown_target: Sequence[str] = (),
     posteriors: Posteriors | None = None,
-    extra_groups: Sequence[str] = (),
+    word_groups: Sequence[str] = (),
 ) -> Iterator[tuple[int, int, Scores]]:
     """Yield the scores of a block's edges a few pairs at a time, without keeping any features.
 
@@ -240,10 +240,10 @@ def score_parts(
     """
     sizes = [len(GROUPS[group].names(resources)) for group in groups]
     own = 1 + sum(sizes)
-    for start, stop, part in _parts(corpus, resources, (extra_source, extra_target), posteriors):
+    for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
         scores = np.full(int(part.offsets[-1]), weights[0] * np.float64(SCALE))
         scored.add_groups(part, groups, sizes, SCALE, weights[1:own], scores)
-        costs = [extra.costs(weights[own:]) for extra in _extras(part, extra_groups)]
+        costs = [extra.costs(weights[own:]) for extra in _extras(part, word_groups)]
         yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
 
 
@@ -267,11 +267,11 @@ def _parts(
             yield start + first, start + last, block.part(first, last)
 
 
-def _extras(part: Block, extra_groups: Sequence[str]) -> list[Extra]:
+def _extras(part: Block, word_groups: Sequence[str]) -> list[WordFeatures]:
     """Return the features of the words of a few pairs, in a list that is empty without groups."""
-    if not extra_groups:
+    if not word_groups:
         return []
-    extra = compute_extra(part, extra_groups)
+    extra = compute_word_features(part, word_groups)
     extra.source[:] *= SCALE
     extra.target[:] *= SCALE
     return [extra]

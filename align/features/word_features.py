@@ -16,7 +16,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import SIDES
-from align.features.edges import Extra
+from align.features.edges import WordFeatures
 from align.features.frequency import FREQUENT
 from align.features.identity import IDENTITIES
 from align.features.resources import Resources
@@ -24,17 +24,17 @@ from align.features.resources import Resources
 if TYPE_CHECKING:
     from align.features.block import Block, Side
 
-EXTRA_GROUPS: dict[str, str] = {
+WORD_GROUPS: dict[str, str] = {
     "always": "every word",
     "unexpected": "the sampled posteriors do not expect several links of the word",
     "apart": "they do not see two neighbouring words as its partners",
     "content": "the word is not among the very frequent ones",
     "identity": "the word is not a given one of the most frequent ones (of one language pair, by its nature)",
 }
-DEFAULT_EXTRA_GROUPS = ("always", "content")
+DEFAULT_WORD_GROUPS = ("always", "content")
 
 
-def parse_extra_groups(text: str) -> tuple[str, ...]:
+def parse_word_groups(text: str) -> tuple[str, ...]:
     """Read a comma list of group names; the order of the table is kept whatever the list's order.
 
     Raises
@@ -44,14 +44,14 @@ def parse_extra_groups(text: str) -> tuple[str, ...]:
     """
     asked = [name.strip() for name in text.split(",") if name.strip()]
     for name in asked:
-        if name not in EXTRA_GROUPS:
-            raise InputError(f"extra: {name!r} is no group; valid: {', '.join(EXTRA_GROUPS)}")
+        if name not in WORD_GROUPS:
+            raise InputError(f"extra: {name!r} is no group; valid: {', '.join(WORD_GROUPS)}")
     if not asked:
-        raise InputError(f"extra: {text!r} names no group; valid: {', '.join(EXTRA_GROUPS)}")
-    return tuple(name for name in EXTRA_GROUPS if name in asked)
+        raise InputError(f"extra: {text!r} names no group; valid: {', '.join(WORD_GROUPS)}")
+    return tuple(name for name in WORD_GROUPS if name in asked)
 
 
-def extra_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
+def word_feature_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
     """Return the names of all features of words, those of source words first."""
     found = []
     for side, vocabulary in zip(
@@ -66,7 +66,7 @@ def extra_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
     return tuple(found)
 
 
-def compute_extra(block: Block, groups: Sequence[str]) -> Extra:
+def compute_word_features(block: Block, groups: Sequence[str]) -> WordFeatures:
     """Return the features of the words of a block, not yet scaled.
 
     With f the posterior that a word was made by another (forward: target words by source words; reverse: the
@@ -75,7 +75,7 @@ def compute_extra(block: Block, groups: Sequence[str]) -> Extra:
     and there are no tables. ``content`` is 1 for words of less than 2 in 1,000 tokens.
     """
     sides = []
-    names = extra_names(groups, block.resources)
+    names = word_feature_names(groups, block.resources)
     sampled = {"unexpected", "apart"}.intersection(groups)
     for side, words, starts, turned in (
         (SIDES[0], block.source, block.source_starts, False),
@@ -101,17 +101,19 @@ def compute_extra(block: Block, groups: Sequence[str]) -> Extra:
                 features[:, column] = words.log_frequencies[first:last] < np.log(FREQUENT)
             column += 1
         sides.append(features)
-    return Extra(sides[0], sides[1], names)
+    return WordFeatures(sides[0], sides[1], names)
 
 
-def join_extras(parts: Sequence[Extra], groups: Sequence[str], resources: Resources) -> Extra | None:
+def join_word_features(
+    parts: Sequence[WordFeatures], groups: Sequence[str], resources: Resources
+) -> WordFeatures | None:
     """Put the words of several blocks one after the other; None without groups."""
     if not groups:
         return None
-    names = extra_names(groups, resources)
+    names = word_feature_names(groups, resources)
     own = sum(name.startswith(f"extra.{SIDES[0]}.") for name in names)
     nothing = (np.zeros((0, own), dtype=np.float32), np.zeros((0, len(names) - own), dtype=np.float32))
-    return Extra(
+    return WordFeatures(
         np.concatenate([nothing[0], *(part.source for part in parts)]),
         np.concatenate([nothing[1], *(part.target for part in parts)]),
         names,

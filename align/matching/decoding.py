@@ -47,8 +47,8 @@ def score(edges: Edges, weights: np.ndarray) -> Scores:
         link, whatever is known of them: there are no costs then.
     """
     own = edges.features.shape[1]
-    extra = edges.extra if len(weights) > own else None
-    costs = None if extra is None else extra.costs(weights[own:])
+    words = edges.word_features if len(weights) > own else None
+    costs = None if words is None else words.costs(weights[own:])
     return Scores(edges.shapes, edges.offsets, score_edges(edges.features, weights[:own]), costs)
 
 

@@ -126,9 +126,9 @@ class Aligner:
             corpus,
             self.model.resources,
             groups=self.model.groups,
-            extra_source=block.extra_source,
-            extra_target=block.extra_target,
-            extra_groups=self.model.extra_groups,
+            unknown_source=block.unknown_source,
+            unknown_target=block.unknown_target,
+            word_groups=self.model.word_groups,
         ):
             scored = score(edges, self.model.weights)
             scores, linked, charges = self._decode(scored, bias)
@@ -171,7 +171,7 @@ class Aligner:
         """Return the links of tokenized pairs; very long ones are split to parallel parts first."""
         block = PairBlock.build(pairs, self._vocabularies)
         links = self.align_block(
-            block.corpus, extra_source=block.extra_source, extra_target=block.extra_target, bias=bias
+            block.corpus, unknown_source=block.unknown_source, unknown_target=block.unknown_target, bias=bias
         )
         return links.merged(block.lines, len(pairs))
 
@@ -179,8 +179,8 @@ class Aligner:
         self,
         corpus: Corpus,
         *,
-        extra_source: Sequence[str] = (),
-        extra_target: Sequence[str] = (),
+        unknown_source: Sequence[str] = (),
+        unknown_target: Sequence[str] = (),
         bias: float = 0.0,
         posteriors: Posteriors | None = None,
     ) -> BlockLinks:
@@ -190,7 +190,7 @@ class Aligner:
         ----------
         corpus : Corpus
             N pairs of ids of the model's vocabularies, with ``parents``.
-        extra_source, extra_target : sequence of str
+        unknown_source, unknown_target : sequence of str
             The words of the ids at and above the vocabularies' sizes.
         bias : float
             Added to the score of every possible link.
@@ -208,10 +208,10 @@ class Aligner:
             self.model.resources,
             self.model.weights,
             groups=self.model.groups,
-            extra_source=extra_source,
-            extra_target=extra_target,
+            unknown_source=unknown_source,
+            unknown_target=unknown_target,
             posteriors=posteriors,
-            extra_groups=self.model.extra_groups,
+            word_groups=self.model.word_groups,
         ):
             scored, linked, _ = self._decode(part, bias)
             chosen.append(_words(corpus, start, part, linked))

@@ -31,7 +31,7 @@ from align.core.arrays import save_array
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.core.version import __version__
-from align.features import Resources, extra_names, feature_names
+from align.features import Resources, feature_names, word_feature_names
 from align.learning.calibration import Calibration
 from align.model.reading import (
     FORMAT,
@@ -72,8 +72,8 @@ class Model:
         What it was trained on, JSON values.
     fertility : int
         Links that a word may have, >= 1.
-    extra_groups : tuple of str
-        Groups of the features of words (:data:`align.features.EXTRA_GROUPS`), at least one where a word may
+    word_groups : tuple of str
+        Groups of the features of words (:data:`align.features.WORD_GROUPS`), at least one where a word may
         have several links, else none. Their names and weights (>= 0) follow those of the features of edges.
     """
 
@@ -86,13 +86,13 @@ class Model:
     options: Mapping[str, Any]
     provenance: Mapping[str, Any]
     fertility: int = 1
-    extra_groups: tuple[str, ...] = ()
+    word_groups: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.fertility < 1 or (self.fertility > 1) != bool(self.extra_groups):
-            raise ValueError(f"{self.fertility} links a word with the groups {self.extra_groups} of words")
+        if self.fertility < 1 or (self.fertility > 1) != bool(self.word_groups):
+            raise ValueError(f"{self.fertility} links a word with the groups {self.word_groups} of words")
         of_edges = feature_names(self.groups, self.resources)
-        expected = of_edges + extra_names(self.extra_groups, self.resources)
+        expected = of_edges + word_feature_names(self.word_groups, self.resources)
         if self.names != expected:
             for name, wanted in zip(self.names, expected, strict=False):
                 if name != wanted:
@@ -174,7 +174,7 @@ class Model:
             "languages": list(self.languages),
             "text": {side: dict(self.text[side]) for side in SIDES},
             "groups": list(self.groups),
-            **several_links(self.fertility, self.extra_groups),
+            **several_links(self.fertility, self.word_groups),
             "sizes": {
                 "source_words": len(resources.source_vocabulary),
                 "target_words": len(resources.target_vocabulary),
@@ -231,7 +231,7 @@ class Model:
                 options=described["options"],
                 provenance=described["provenance"],
                 fertility=described.get("fertility", 1),
-                extra_groups=tuple(described.get("extra_groups", ())),
+                word_groups=tuple(described.get("extra_groups", ())),
             )
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None

@@ -99,17 +99,17 @@ class PairBlock:
     Attributes
     ----------
     corpus : Corpus
-        One row a pair, or a part of a split pair; ids at and above a vocabulary's size are extra words.
+        One row a pair, or a part of a split pair; ids at and above a vocabulary's size are unknown words.
     lines : ndarray of int64, shape (rows,)
         The pair of each row, non-decreasing.
-    extra_source, extra_target : list of str
-        The extra words.
+    unknown_source, unknown_target : list of str
+        The unknown words.
     """
 
     corpus: Corpus
     lines: np.ndarray
-    extra_source: list[str]
-    extra_target: list[str]
+    unknown_source: list[str]
+    unknown_target: list[str]
 
     @classmethod
     def build(
@@ -123,27 +123,27 @@ class PairBlock:
             If a pair is too long and cannot be split.
         """
         parts = [(line, part) for line, pair in enumerate(pairs) for part in split_long(*pair)]
-        sides, extras = [], []
+        sides, unknown = [], []
         for place, vocabulary in enumerate(vocabularies):
-            extra: dict[str, int] = {}
+            unseen: dict[str, int] = {}
             ids, parents = [], []
             for line, part in parts:
                 tokens, (start, stop) = pairs[line][place], part[place]
                 parents.append(tokens.parents[start:stop])
-                ids.append([_id(word, vocabulary, extra) for word in tokens.analysis[start:stop]])
+                ids.append([_id(word, vocabulary, unseen) for word in tokens.analysis[start:stop]])
             sides.append(Sentences.from_lists(ids, parents))
-            extras.append(list(extra))
+            unknown.append(list(unseen))
         lines = np.array([line for line, _ in parts], dtype=np.int64)
-        return cls(Corpus(sides[0], sides[1]), lines, extras[0], extras[1])
+        return cls(Corpus(sides[0], sides[1]), lines, unknown[0], unknown[1])
 
 
-def _id(word: str, vocabulary: Vocabulary, extra: dict[str, int]) -> int:
+def _id(word: str, vocabulary: Vocabulary, unseen: dict[str, int]) -> int:
     known = vocabulary.index.get(word)
     if known is not None:
         return known
     # An empty token (of a list of tokens) and half a surrogate pair are no text, but they have a place.
     word = word.encode("utf-8", "replace").decode("utf-8") or " "
-    return len(vocabulary) + extra.setdefault(word, len(extra))
+    return len(vocabulary) + unseen.setdefault(word, len(unseen))
 
 
 def split_long(source: Tokens, target: Tokens) -> list[Part]:

@@ -19,7 +19,7 @@ from align.core.mapped import give_pages_back
 from align.core.ragged import SIDES
 from align.core.version import __version__
 from align.data.vocabulary import Vocabulary
-from align.features import EXTRA_GROUPS, GROUPS
+from align.features import GROUPS, WORD_GROUPS
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import Links
 
@@ -81,7 +81,7 @@ def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     for key, fits in _OPTIONAL_FORMS.items():
         if key in described and not fits(described[key]):
             raise InputError(f"{path}: {key} is {json.dumps(described[key])[:80]}; {REMEDY}")
-    for key, known in (("groups", GROUPS), ("extra_groups", EXTRA_GROUPS)):
+    for key, known in (("groups", GROUPS), ("extra_groups", WORD_GROUPS)):
         for group in described.get(key, ()):
             if group not in known:
                 raise InputError(f"{path}: this version has no feature group {group!r}; update liaison")

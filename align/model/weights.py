@@ -24,7 +24,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.core.version import __version__
-from align.features import Resources, extra_names, feature_names
+from align.features import Resources, feature_names, word_feature_names
 from align.learning.calibration import Calibration
 from align.model.reading import FORMAT, read_description, read_weights, read_weights_description
 
@@ -51,7 +51,7 @@ class Weights:
         What they were trained on, JSON values.
     fertility : int
         Links that a word may have, >= 1.
-    extra_groups : tuple of str
+    word_groups : tuple of str
         Groups of the features of words; none where a word has one link.
     """
 
@@ -62,7 +62,7 @@ class Weights:
     options: Mapping[str, Any]
     provenance: Mapping[str, Any]
     fertility: int = 1
-    extra_groups: tuple[str, ...] = ()
+    word_groups: tuple[str, ...] = ()
 
     def save(self, folder: Path) -> None:
         """Write both files into ``folder``, made if missing."""
@@ -72,7 +72,7 @@ class Weights:
             "format": FORMAT,
             "version": __version__,
             "groups": list(self.groups),
-            **several_links(self.fertility, self.extra_groups),
+            **several_links(self.fertility, self.word_groups),
             "calibration": list(self.calibration),
             "options": dict(self.options),
             "provenance": dict(self.provenance),
@@ -117,7 +117,7 @@ class Weights:
         InputError
             If they are not; ``where`` is named as the place they came from.
         """
-        expected = feature_names(self.groups, resources) + extra_names(self.extra_groups, resources)
+        expected = feature_names(self.groups, resources) + word_feature_names(self.word_groups, resources)
         if self.names != expected:
             strange = sorted(set(self.names) ^ set(expected))[:3]
             raise InputError(
@@ -126,9 +126,9 @@ class Weights:
             )
 
 
-def several_links(fertility: int, extra_groups: tuple[str, ...]) -> dict[str, Any]:
+def several_links(fertility: int, word_groups: tuple[str, ...]) -> dict[str, Any]:
     """Return what a description says of words with several links: nothing where they have one."""
-    return {"fertility": fertility, "extra_groups": list(extra_groups)} if fertility > 1 else {}
+    return {"fertility": fertility, "extra_groups": list(word_groups)} if fertility > 1 else {}
 
 
 def write_table(path: Path, names: tuple[str, ...], weights: np.ndarray) -> None:

@@ -71,8 +71,8 @@ class MatchingProblem(CompiledProblem):
     ----------
     edges : Edges
         Features of the pairs' edges: ``shapes`` (N, 2), ``offsets`` (N + 1,), ``features`` (E, d) float32,
-        which may lie on disk (memory-mapped) and are not copied. With K > 1 also ``extra``, the features of
-        the words.
+        which may lie on disk (memory-mapped) and are not copied. With K > 1 also
+        ``word_features``, the features of the words.
     labels : Labels
         Gold links of the same pairs; the sure ones of a pair, at most K a word, are y_i. A link given as not
         sure costs nothing, linked or not.
@@ -162,9 +162,12 @@ def _features_of_words(edges: Edges, max_fertility: int) -> tuple[np.ndarray, np
     if max_fertility == 1:
         none = [np.zeros((words, 0)) for words in edges.shapes.sum(axis=0, dtype=np.int64)]
         return read_only(none[0], np.float32), read_only(none[1], np.float32)
-    if edges.extra is None:
+    if edges.word_features is None:
         raise ValueError("problem: several links a word, but no features of words")
-    found = read_only(edges.extra.source, np.float32), read_only(edges.extra.target, np.float32)
+    found = (
+        read_only(edges.word_features.source, np.float32),
+        read_only(edges.word_features.target, np.float32),
+    )
     if [len(side) for side in found] != edges.shapes.sum(axis=0, dtype=np.int64).tolist():
         raise ValueError("problem: the features of words do not fit the shapes; give one row a word")
     if min(side.min(initial=0) for side in found) < 0:

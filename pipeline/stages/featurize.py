@@ -20,17 +20,17 @@ from align.core.ragged import SIDES, edge_offsets, word_offsets
 from align.data.corpus import Corpus
 from align.data.vocabulary import Vocabulary
 from align.features import (
-    DEFAULT_EXTRA_GROUPS,
     DEFAULT_GROUPS,
-    EXTRA_GROUPS,
+    DEFAULT_WORD_GROUPS,
     GROUPS,
+    WORD_GROUPS,
     Edges,
     Resources,
     compute,
-    extra_names,
     feature_names,
-    parse_extra_groups,
     parse_groups,
+    parse_word_groups,
+    word_feature_names,
 )
 from align.features.edges import save_description
 from align.statistics.lexicon import Lexicon
@@ -59,7 +59,7 @@ class Task:
     made: str
     edges: str
     groups: tuple[str, ...]
-    extra_groups: tuple[str, ...]
+    word_groups: tuple[str, ...]
     sampled: bool
     start: int
     stop: int
@@ -69,7 +69,7 @@ def run(
     context: StageContext,
     *,
     groups: str = ",".join(DEFAULT_GROUPS),
-    extra: str = ",".join(DEFAULT_EXTRA_GROUPS),
+    extra: str = ",".join(DEFAULT_WORD_GROUPS),
 ) -> None:
     """Compute the features of the labelled pairs.
 
@@ -86,7 +86,7 @@ def run(
     InputError
         If a group is unknown.
     """
-    chosen, extra_chosen = _chosen(groups, extra)
+    chosen, word_groups = _chosen(groups, extra)
     inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
     resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
     pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
@@ -94,7 +94,7 @@ def run(
     names = feature_names(chosen, resources)
     folder = context.folder / EDGES
     edges = int(edge_offsets(shapes)[-1])
-    of_words = extra_names(extra_chosen, resources)
+    of_words = word_feature_names(word_groups, resources)
     save_description(folder, shapes, names, of_words)
     create_array(folder / "features.npy", np.float32, (edges, len(names)))
     for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
@@ -108,7 +108,7 @@ def run(
             made=made,
             edges=str(folder),
             groups=chosen,
-            extra_groups=extra_chosen,
+            word_groups=word_groups,
             sampled=sampled,
             start=start,
             stop=min(start + _PAIRS_A_BLOCK, len(pairs)),
@@ -120,7 +120,7 @@ def run(
     for key, value in (("pairs", len(pairs)), ("edges", edges), ("features", len(names))):
         context.note(key, value)
     context.note("groups", list(chosen))
-    context.note("extra", list(extra_chosen))
+    context.note("extra", list(word_groups))
     context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
 
 
@@ -131,7 +131,7 @@ def check(config: Config) -> None:
 
 def _chosen(groups: str, extra: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     try:
-        return parse_groups(groups), parse_extra_groups(extra)
+        return parse_groups(groups), parse_word_groups(extra)
     except InputError as error:
         raise InputError(f"featurize.{error}") from None
 
@@ -144,8 +144,8 @@ def describe() -> str:
         for name, group in GROUPS.items()
     ]
     of_words = [
-        f"  {name:<{width}}  {'' if name in DEFAULT_EXTRA_GROUPS else '(off by default) '}{meaning}"
-        for name, meaning in EXTRA_GROUPS.items()
+        f"  {name:<{width}}  {'' if name in DEFAULT_WORD_GROUPS else '(off by default) '}{meaning}"
+        for name, meaning in WORD_GROUPS.items()
     ]
     return "\n".join(
         ["Feature groups:", *lines, "Groups of features of words that make a further link cost:", *of_words]
@@ -162,12 +162,12 @@ def fill(task: Task) -> None:
         resources,
         groups=task.groups,
         posteriors=None if stored is None else stored.block(task.start, task.stop),
-        extra_groups=task.extra_groups,
+        word_groups=task.word_groups,
     )
-    assert part.extra is not None  # there is a group at least
+    assert part.word_features is not None  # there is a group at least
     shapes = load_array(Path(task.edges) / "shapes.npy")
     starts = (edge_offsets(shapes), *word_offsets(shapes))
-    rows = (part.features, part.extra.source, part.extra.target)
+    rows = (part.features, part.word_features.source, part.word_features.target)
     for name, begin, values in zip(("features", "extra.source", "extra.target"), starts, rows, strict=True):
         if len(values):
             assert len(values) == begin[task.stop] - begin[task.start]

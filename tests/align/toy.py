@@ -3,7 +3,7 @@
 import numpy as np
 
 from align.data.vocabulary import Vocabulary
-from align.features import DEFAULT_EXTRA_GROUPS, DEFAULT_GROUPS, Resources, extra_names, feature_names
+from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, Resources, feature_names, word_feature_names
 from align.features.groups import SCALE
 from align.learning.calibration import Calibration
 from align.model.folder import Model
@@ -22,7 +22,7 @@ DIMENSIONS = 5
 
 
 # Of the features of words, where a word may have several links.
-EXTRA_WEIGHTS = {"extra.source.always": 0.5, "extra.target.always": 0.25, "extra.target.content": 0.1}
+WORD_WEIGHTS = {"extra.source.always": 0.5, "extra.target.always": 0.25, "extra.target.content": 0.1}
 
 
 def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS, fertility=1):
@@ -40,9 +40,9 @@ def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS, fer
     vectors = np.random.default_rng(3).normal(size=(count, DIMENSIONS))
     vectors = (vectors / np.linalg.norm(vectors, axis=1, keepdims=True)).astype(np.float32)
     resources = Resources(lexicon, vectors, vectors, source, target)
-    extra_groups = DEFAULT_EXTRA_GROUPS if fertility > 1 else ()
-    names = feature_names(groups, resources) + extra_names(extra_groups, resources)
-    weights = WEIGHTS | EXTRA_WEIGHTS
+    word_groups = DEFAULT_WORD_GROUPS if fertility > 1 else ()
+    names = feature_names(groups, resources) + word_feature_names(word_groups, resources)
+    weights = WEIGHTS | WORD_WEIGHTS
     return Model(
         weights=np.array([weights.get(name, 0.0) for name in names]) / SCALE,
         names=names,
@@ -56,5 +56,5 @@ def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS, fer
         options={"lam": 0.01},
         provenance={"corpus": "toy", "pairs": 3},
         fertility=fertility,
-        extra_groups=extra_groups,
+        word_groups=word_groups,
     )

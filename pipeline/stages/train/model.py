@@ -87,7 +87,7 @@ def take_weights(context: StageContext) -> None:
         options=given.options,
         provenance={"corpus": context.option("corpus.name"), **facts, "weights_from": given.provenance},
         fertility=given.fertility,
-        extra_groups=given.extra_groups,
+        word_groups=given.word_groups,
     )
     write_model(context, model)
     write_training(context, {**facts, "seconds": 0.0}, ())

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import InputError
-from align.features import EXTRA_GROUPS, GROUPS, Edges, Resources, extra_names
+from align.features import GROUPS, WORD_GROUPS, Edges, Resources, word_feature_names
 from align.learning.heldout import Learner
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
@@ -103,7 +103,9 @@ def run(
     fertility = links_a_word(solver, fertility)
     edges, known = load_edges(context.inputs["featurize"]), Labels.load(context.inputs["label"])
     usable = _usable_pairs(edges, known, context.inputs["label"])
-    names = edges.names + (edges.extra.names if edges.extra is not None and fertility > 1 else ())
+    names = edges.names + (
+        edges.word_features.names if edges.word_features is not None and fertility > 1 else ()
+    )
     learner = Learner(
         edges,
         known,
@@ -239,10 +241,10 @@ def _save_model(
 ) -> None:
     resources = resources_of(context)
     edges, fertility = learner.edges, learner.max_fertility
-    extra = () if fertility == 1 or edges.extra is None else edges.extra.names
+    of_words = () if fertility == 1 or edges.word_features is None else edges.word_features.names
     model = Model(
         weights=weights,
-        names=edges.names + extra,
+        names=edges.names + of_words,
         groups=_groups(edges.names, resources),
         resources=resources,
         text=text_of(context),
@@ -250,7 +252,7 @@ def _save_model(
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
         fertility=fertility,
-        extra_groups=_groups_of_words(extra, resources),
+        word_groups=_groups_of_words(of_words, resources),
     )
     write_model(context, model)
 
@@ -263,4 +265,6 @@ def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
 
 def _groups_of_words(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
     """Return the groups that the features of words belong to."""
-    return tuple(name for name in EXTRA_GROUPS if set(names).intersection(extra_names((name,), resources)))
+    return tuple(
+        name for name in WORD_GROUPS if set(names).intersection(word_feature_names((name,), resources))
+    )

@@ -63,7 +63,7 @@ TARGET = [
     "œuvre",
     ";",
 ]
-EXTRA_SOURCE, EXTRA_TARGET = ["zorro", "7", "…"], ["zorro", "07", "café"]
+UNKNOWN_SOURCE, UNKNOWN_TARGET = ["zorro", "7", "…"], ["zorro", "07", "café"]
 P = 6
 
 
@@ -117,7 +117,7 @@ def links_of(lexicon, seed=0):
 def corpus(count=30, seed=1, longest=9):
     generator = np.random.default_rng(seed)
     sides = []
-    for words in (len(SOURCE) + len(EXTRA_SOURCE), len(TARGET) + len(EXTRA_TARGET)):
+    for words in (len(SOURCE) + len(UNKNOWN_SOURCE), len(TARGET) + len(UNKNOWN_TARGET)):
         lengths = generator.integers(1, longest, count)
         sides.append(Sentences.from_lists([generator.integers(0, words, length) for length in lengths]))
     return Corpus(*sides)
@@ -134,8 +134,8 @@ class Pair:
     def __post_init__(self):
         lexicon, res = self.resources.lexicon, self.resources
         self.n, self.m, self.dimensions = len(self.source_ids), len(self.target_ids), res.dimensions
-        self.source = [[*SOURCE, *EXTRA_SOURCE][i] for i in self.source_ids]
-        self.target = [[*TARGET, *EXTRA_TARGET][i] for i in self.target_ids]
+        self.source = [[*SOURCE, *UNKNOWN_SOURCE][i] for i in self.source_ids]
+        self.target = [[*TARGET, *UNKNOWN_TARGET][i] for i in self.target_ids]
         self.totals = res.source_vocabulary.counts.sum(), res.target_vocabulary.counts.sum()
         self.source_counts = self.look_up(res.source_vocabulary.counts, self.source_ids)
         self.target_counts = self.look_up(res.target_vocabulary.counts, self.target_ids)
@@ -176,7 +176,7 @@ def pairs_of(text, given):
 
 def computed(text, given, groups, **options):
     return compute(
-        text, given, groups=groups, extra_source=EXTRA_SOURCE, extra_target=EXTRA_TARGET, **options
+        text, given, groups=groups, unknown_source=UNKNOWN_SOURCE, unknown_target=UNKNOWN_TARGET, **options
     )
 
 
@@ -313,7 +313,7 @@ class TestCompute:
         whole = computed(text, given, DEFAULT_GROUPS)
         ends = [0]
         for start, stop, edges in compute_parts(
-            text, given, extra_source=EXTRA_SOURCE, extra_target=EXTRA_TARGET
+            text, given, unknown_source=UNKNOWN_SOURCE, unknown_target=UNKNOWN_TARGET
         ):
             expected = whole.block(start, stop)
             assert np.array_equal(edges.features, expected.features)
@@ -330,8 +330,8 @@ class TestCompute:
         monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
         text, given = corpus(40), resources()
         weights = np.random.default_rng(2).normal(size=len(feature_names(groups, given)))
-        extra = {"extra_source": EXTRA_SOURCE, "extra_target": EXTRA_TARGET}
-        parts = [part for _, _, part in score_parts(text, given, weights, groups=groups, **extra)]
+        unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET}
+        parts = [part for _, _, part in score_parts(text, given, weights, groups=groups, **unknown)]
         edges = computed(text, given, groups)
         assert np.array_equal(
             np.concatenate([part.scores for part in parts]), score_edges(edges.features, weights)
@@ -350,8 +350,8 @@ class TestCompute:
         assert np.diff(edges.offsets).max() > scored.EDGES
         assert edges.offsets[-1] > 3 * scored.EDGES
         weights = np.random.default_rng(2).normal(size=len(edges.names))
-        extra = {"extra_source": EXTRA_SOURCE, "extra_target": EXTRA_TARGET, "posteriors": stored}
-        (part,) = (part for *_, part in score_parts(text, given, weights, groups=groups, **extra))
+        unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET, "posteriors": stored}
+        (part,) = (part for *_, part in score_parts(text, given, weights, groups=groups, **unknown))
         assert np.array_equal(part.scores, score_edges(edges.features, weights))
 
     def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
@@ -401,7 +401,7 @@ class TestCompute:
 
     def test_an_id_that_is_no_word_is_refused(self):
         text = Corpus(Sentences.from_lists([[len(SOURCE) + 3]]), Sentences.from_lists([[0]]))
-        with pytest.raises(ValueError, match="only 13 words and 3 extra ones are known"):
+        with pytest.raises(ValueError, match="only 13 words and 3 unknown ones"):
             computed(text, resources(), ("position",))
 
     def test_the_chain_prefers_the_diagonal(self):

@@ -7,19 +7,19 @@ import pytest
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
-from align.features import EXTRA_GROUPS, Edges, compute, compute_parts, extra_names, parse_extra_groups
+from align.features import WORD_GROUPS, Edges, compute, compute_parts, parse_word_groups, word_feature_names
 from align.features.groups import SCALE
 from align.statistics.posteriors import Posteriors
 from tests.align import toy
 
-GROUPS = tuple(EXTRA_GROUPS)
+GROUPS = tuple(WORD_GROUPS)
 RESOURCES = toy.toy_model().resources
 WORDS = [[pair[side] for pair in toy.PAIRS] for side in (0, 1)]
-EXTRA = ["unseen"]
+UNKNOWN = ["unseen"]
 
 
 def corpus(count=30, seed=1):
-    """Sentences of no to eight words, an extra word among them."""
+    """Sentences of no to eight words, an unknown word among them."""
     generator = np.random.default_rng(seed)
     sides = []
     for _ in range(2):
@@ -36,7 +36,8 @@ def sampled(text, seed=2):
 
 def computed(text, groups=GROUPS, **options):
     return compute(
-        text, RESOURCES, groups=("position",), extra_groups=groups, extra_source=EXTRA, extra_target=EXTRA,
+        text, RESOURCES, groups=("position",), word_groups=groups,
+        unknown_source=UNKNOWN, unknown_target=UNKNOWN,
         **options,
     )  # fmt: skip
 
@@ -59,14 +60,14 @@ def test_features_of_words_are_their_documented_formulas():
     stored = sampled(text)
     edges = computed(text, posteriors=stored)
     forward, reverse = stored.dense(edges.shapes)
-    assert edges.extra.names == extra_names(GROUPS, RESOURCES)
-    assert edges.extra.names[:5] == (
+    assert edges.word_features.names == word_feature_names(GROUPS, RESOURCES)
+    assert edges.word_features.names[:5] == (
         "extra.source.always", "extra.source.unexpected", "extra.source.apart", "extra.source.content",
         "extra.source.other..",
     )  # fmt: skip
     seen = set()
     for i, (n, m) in enumerate(edges.shapes):
-        here, extra = slice(*edges.offsets[i : i + 2]), edges.block(i, i + 1).extra
+        here, extra = slice(*edges.offsets[i : i + 2]), edges.block(i, i + 1).word_features
         made = forward[here].reshape(n, m)
         source = twin(text.source.block(i, i + 1).ids, RESOURCES.source_vocabulary, made.tolist())
         np.testing.assert_allclose(extra.source / SCALE, source, atol=1e-5)
@@ -75,14 +76,14 @@ def test_features_of_words_are_their_documented_formulas():
         np.testing.assert_allclose(extra.target / SCALE, target, atol=1e-5)
         seen.update(np.sign(target[:, 1]).tolist())
     assert seen == {0.0, 1.0}
-    assert min(edges.extra.source.min(), edges.extra.target.min()) >= 0
-    assert edges.extra.source.dtype == edges.extra.target.dtype == np.float32
+    assert min(edges.word_features.source.min(), edges.word_features.target.min()) >= 0
+    assert edges.word_features.source.dtype == edges.word_features.target.dtype == np.float32
 
 
 def test_without_posteriors_no_links_are_expected():
     edges = computed(corpus(), ("unexpected", "apart"))
-    assert (edges.extra.source == SCALE).all()
-    assert (edges.extra.target == SCALE).all()
+    assert (edges.word_features.source == SCALE).all()
+    assert (edges.word_features.target == SCALE).all()
 
 
 def test_words_stay_with_their_pairs(monkeypatch, tmp_path):
@@ -95,8 +96,8 @@ def test_words_stay_with_their_pairs(monkeypatch, tmp_path):
     parts = [
         edges.take(np.arange(len(edges)))
         for *_, edges in compute_parts(
-            text, RESOURCES, groups=("position",), extra_groups=GROUPS, extra_source=EXTRA,
-            extra_target=EXTRA, posteriors=stored,
+            text, RESOURCES, groups=("position",), word_groups=GROUPS, unknown_source=UNKNOWN,
+            unknown_target=UNKNOWN, posteriors=stored,
         )
     ]  # fmt: skip
     assert len(parts) > 5
@@ -109,28 +110,28 @@ def test_words_stay_with_their_pairs(monkeypatch, tmp_path):
         (whole.take(chosen), Edges.join([whole.block(i, i + 1) for i in chosen])),
         (whole.block(3, 9), computed(text.block(3, 9), posteriors=stored.block(3, 9))),
     ):
-        assert np.array_equal(found.extra.source, expected.extra.source)
-        assert np.array_equal(found.extra.target, expected.extra.target)
-        assert found.extra.names == expected.extra.names
+        assert np.array_equal(found.word_features.source, expected.word_features.source)
+        assert np.array_equal(found.word_features.target, expected.word_features.target)
+        assert found.word_features.names == expected.word_features.names
         assert np.array_equal(found.shapes, expected.shapes)
     with pytest.raises(ValueError, match="different features of words"):
         Edges.join([whole, computed(text, ("always",))])
-    np.save(tmp_path / "extra.source.npy", whole.extra.source[1:])
+    np.save(tmp_path / "extra.source.npy", whole.word_features.source[1:])
     with pytest.raises(InputError, match="features of words are"):
         Edges.load(tmp_path)
 
 
 def test_without_groups_there_are_none(tmp_path):
     edges = computed(corpus(), ())
-    assert edges.extra is None
+    assert edges.word_features is None
     edges.save(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["features.npy", "names.json", "shapes.npy"]
-    assert Edges.load(tmp_path).extra is None
+    assert Edges.load(tmp_path).word_features is None
 
 
 def test_groups_are_read_in_the_order_of_the_table():
-    assert parse_extra_groups("content, always") == ("always", "content")
+    assert parse_word_groups("content, always") == ("always", "content")
     with pytest.raises(InputError, match="extra: 'often' is no group; valid: always, unexpected"):
-        parse_extra_groups("always,often")
+        parse_word_groups("always,often")
     with pytest.raises(InputError, match="names no group"):
-        parse_extra_groups(" ,")
+        parse_word_groups(" ,")

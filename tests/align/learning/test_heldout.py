@@ -76,10 +76,12 @@ def test_held_out_links_are_those_of_weights_from_the_other_folds():
 
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_learner_learns_with_all_its_options(most):
-    from align.features import Extra
+    from align.features import WordFeatures
 
     edges, labels = pairs_of(6)
-    edges = replace(edges, extra=Extra(*(np.ones((18, 1), dtype=np.float32) for _ in range(2)), ("s", "t")))
+    edges = replace(
+        edges, word_features=WordFeatures(*(np.ones((18, 1), dtype=np.float32) for _ in range(2)), ("s", "t"))
+    )
     options = {"lam": 0.05, "passes": 3, "tolerance": 0.0, "seed": 4}
     chosen = np.array([0, 2, 5])
     problem = MatchingProblem(edges, labels, cost_fn=2.0, cost_fp=0.5, pairs=chosen, max_fertility=most)

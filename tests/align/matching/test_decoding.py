@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from align.core.ragged import edge_offsets
-from align.features import Edges, Extra
+from align.features import Edges, WordFeatures
 from align.features.scoring import Scores, score_edges
 from align.matching import assignment as matching
 from align.matching import fertility, linear_program
@@ -18,7 +18,7 @@ def block(seed, count=40):
     offsets = edge_offsets(shapes)
     words = [generator.random((total, 2)).astype(np.float32) for total in shapes.sum(axis=0)]
     features = generator.normal(size=(offsets[-1], 5)).astype(np.float32)
-    return Edges(shapes, offsets, features, tuple("abcde"), Extra(*words, tuple("vwxy")))
+    return Edges(shapes, offsets, features, tuple("abcde"), WordFeatures(*words, tuple("vwxy")))
 
 
 WEIGHTS = np.array([0.8, -0.3, 0.4, 1.0, 0.2, 0.5, 0.1, 0.3, 0.4])
@@ -40,7 +40,7 @@ def test_the_scores_of_links_sum_to_the_value_of_the_labelling(max_fertility):
     edges = block(max_fertility)
     found = decode(score(edges, WEIGHTS), max_fertility=max_fertility)
     raw = score_edges(edges.features, WEIGHTS[:5])
-    costs = edges.extra.costs(WEIGHTS[5:])
+    costs = edges.word_features.costs(WEIGHTS[5:])
     links = np.zeros(len(raw), dtype=bool)
     links[found.linked] = True
     first = np.zeros(2, dtype=np.int64)

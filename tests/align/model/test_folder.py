@@ -128,7 +128,7 @@ class TestSeveralLinks:
 
     def test_it_comes_back(self, fertile):
         model, loaded = toy.toy_model(fertility=3), Model.load(fertile)
-        assert (loaded.fertility, loaded.extra_groups) == (3, model.extra_groups)
+        assert (loaded.fertility, loaded.word_groups) == (3, model.word_groups)
         assert loaded.names == model.names
         assert loaded.names[-1] == "extra.target.content"
         assert np.array_equal(loaded.weights, model.weights)
@@ -136,7 +136,7 @@ class TestSeveralLinks:
     def test_a_model_of_one_link_a_word_says_nothing_of_it(self, folder):
         described = json.loads((folder / "model.json").read_text(encoding="utf-8"))
         assert not {"fertility", "extra_groups"} & set(described)
-        assert (Model.load(folder).fertility, Model.load(folder).extra_groups) == (1, ())
+        assert (Model.load(folder).fertility, Model.load(folder).word_groups) == (1, ())
 
     @pytest.mark.parametrize(
         ("key", "value"),

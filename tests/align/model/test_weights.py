@@ -29,10 +29,10 @@ def test_what_is_written_is_read(weights, tmp_path):
 
 def test_those_of_words_with_several_links(weights, tmp_path):
     names = (*weights.names, "extra.source.always", "extra.target.always")
-    fertile = replace(weights, names=names, weights=np.arange(4.0), fertility=2, extra_groups=("always",))
+    fertile = replace(weights, names=names, weights=np.arange(4.0), fertility=2, word_groups=("always",))
     fertile.save(tmp_path)
     again = Weights.load(tmp_path)
-    assert (again.names, again.fertility, again.extra_groups) == (names, 2, ("always",))
+    assert (again.names, again.fertility, again.word_groups) == (names, 2, ("always",))
     path = tmp_path / "weights.json"
     described = json.loads(path.read_text(encoding="utf-8"))
     path.write_text(json.dumps(described | {"fertility": 0}), encoding="utf-8")

@@ -199,14 +199,14 @@ def test_sums_over_the_features_run_in_order():
 
 
 @dataclass(frozen=True)
-class Extra:
+class WordFeatures:
     source: np.ndarray
     target: np.ndarray
 
 
 @dataclass(frozen=True)
 class FertileEdges(Edges):
-    extra: Extra | None = None
+    word_features: WordFeatures | None = None
 
 
 def fertile(shapes, d, most, seed):
@@ -214,7 +214,7 @@ def fertile(shapes, d, most, seed):
     generator = np.random.default_rng(seed)
     edges, labels = made(shapes, d, seed=seed)
     words = edges.shapes.sum(axis=0)
-    extra = Extra(
+    extra = WordFeatures(
         *(generator.random((count, k)).astype(np.float32) for count, k in zip(words, (2, 3), strict=True))
     )
     for (n, m), start in zip(edges.shapes, edges.offsets, strict=False):
@@ -254,8 +254,8 @@ def test_oracle_with_several_links_a_word_maximises_over_every_labelling(most):
     for i, (n, m) in enumerate(shapes):
         rows = slice(edges.offsets[i], edges.offsets[i + 1])
         x, marks = edges.features[rows].astype(np.float64), labels.marks[rows].reshape(n, m)
-        phi_s = edges.extra.source[starts[i, 0] :][:n].astype(np.float64)
-        phi_t = edges.extra.target[starts[i, 1] :][:m].astype(np.float64)
+        phi_s = edges.word_features.source[starts[i, 0] :][:n].astype(np.float64)
+        phi_t = edges.word_features.target[starts[i, 1] :][:m].astype(np.float64)
         gold = score_features(x, phi_s, phi_t, marks == 2)
         for r, w in enumerate(weights):
             every = list(labellings(n, m, most))
@@ -296,8 +296,8 @@ def test_one_link_a_word_needs_no_features_of_words():
 
 def test_bad_words_are_refused():
     edges, labels = fertile([(2, 3), (3, 3)], 3, 2, seed=3)
-    wrong = Extra(-edges.extra.source - 1, edges.extra.target)
-    short = Extra(edges.extra.source[1:], edges.extra.target)
+    wrong = WordFeatures(-edges.word_features.source - 1, edges.word_features.target)
+    short = WordFeatures(edges.word_features.source[1:], edges.word_features.target)
     for given, most, message in (
         (edges, 0, "0 links a word; give 1 or more"),
         (FertileEdges(edges.shapes, edges.offsets, edges.features), 2, "no features of words"),

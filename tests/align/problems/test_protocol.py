@@ -31,7 +31,7 @@ class Edges:
     shapes: np.ndarray
     offsets: np.ndarray
     features: np.ndarray
-    extra: Words
+    word_features: Words
 
 
 @dataclass(frozen=True)
@@ -82,7 +82,7 @@ def matching(most):
         phi = [
             side[start : start + count].astype(float)
             for side, start, count in zip(
-                (edges.extra.source, edges.extra.target), starts[i], (n, m), strict=True
+                (edges.word_features.source, edges.word_features.target), starts[i], (n, m), strict=True
             )
         ]
 

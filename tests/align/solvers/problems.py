@@ -123,14 +123,14 @@ def solved_by_scipy(problem, lam, origin=0.0):
 
 
 @dataclass(frozen=True)
-class Extra:
+class WordFeatures:
     source: np.ndarray
     target: np.ndarray
 
 
 @dataclass(frozen=True)
 class FertileEdges(Edges):
-    extra: Extra
+    word_features: WordFeatures
 
 
 def fertile_pairs(count, length, d, seed):
@@ -150,5 +150,5 @@ def fertile_pairs(count, length, d, seed):
     features = generator.normal(size=(offsets[-1], d))
     features[:, : d // 2] += 2 * sure[:, None]
     features[:, -1] = 1.0
-    edges = FertileEdges(shapes, offsets, features.astype(np.float32), Extra(*words))
+    edges = FertileEdges(shapes, offsets, features.astype(np.float32), WordFeatures(*words))
     return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure), max_fertility=2)

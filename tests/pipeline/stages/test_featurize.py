@@ -8,7 +8,7 @@ import pytest
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
-from align.features import DEFAULT_EXTRA_GROUPS, DEFAULT_GROUPS, EXTRA_GROUPS, GROUPS, compute
+from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, GROUPS, WORD_GROUPS, compute
 from align.features.groups import SCALE
 from align.statistics import sampler
 from align.statistics.posteriors import Posteriors
@@ -63,19 +63,19 @@ def test_features_of_the_labelled_pairs_in_their_order(inputs, tmp_path):
     resources = featurize.load_resources(*(inputs[name] for name in ("preprocess", "embed", "lexicon")))
     for place, (kind, pair) in enumerate(zip(KIND, PAIRS, strict=True)):
         text = (CORPUS, GOLD)[kind].block(pair, pair + 1)
-        expected = compute(text, resources, extra_groups=DEFAULT_EXTRA_GROUPS)
+        expected = compute(text, resources, word_groups=DEFAULT_WORD_GROUPS)
         found = edges.block(place, place + 1)
         assert np.array_equal(found.features, expected.features)
         assert found.names == expected.names
-        assert np.array_equal(found.extra.source, expected.extra.source)
-        assert np.array_equal(found.extra.target, expected.extra.target)
-        assert found.extra.names == expected.extra.names
+        assert np.array_equal(found.word_features.source, expected.word_features.source)
+        assert np.array_equal(found.word_features.target, expected.word_features.target)
+        assert found.word_features.names == expected.word_features.names
     assert context.notes == {
         "pairs": 5,
         "edges": len(edges.features),
         "features": len(edges.names),
         "groups": list(DEFAULT_GROUPS),
-        "extra": list(DEFAULT_EXTRA_GROUPS),
+        "extra": list(DEFAULT_WORD_GROUPS),
     }
 
 
@@ -173,11 +173,11 @@ def test_the_table_of_groups_is_shown():
 
 def test_groups_of_words_are_switched(inputs, tmp_path):
     run(inputs, tmp_path / "out", extra="identity,always")
-    names = featurize.load_edges(tmp_path / "out").extra.names
+    names = featurize.load_edges(tmp_path / "out").word_features.names
     assert names[0] == "extra.source.always"
     assert names[1].startswith("extra.source.other.")
     assert len(names) == 2 * (1 + len(toy.PAIRS))
     with pytest.raises(InputError, match=r"featurize\.extra: 'often' is no group; valid: always, "):
         run(inputs, tmp_path / "other", extra="often")
-    for name in EXTRA_GROUPS:
+    for name in WORD_GROUPS:
         assert name in featurize.describe()

@@ -66,7 +66,7 @@ def written(folder, seed=0, count=60):
     corpus.save(folder / "preprocess" / "corpus")
     lexicon.save(folder / "lexicon")
     label(folder, Labels.from_lists(links))
-    compute(corpus, resources, groups=GROUPS, extra_groups=EXTRA).save(folder / "featurize" / "edges")
+    compute(corpus, resources, groups=GROUPS, word_groups=EXTRA).save(folder / "featurize" / "edges")
     return folder
 
 
@@ -136,7 +136,7 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
     train.run(context, lam=0.02)
     model = Model.load(tmp_path / "out")
     edges = Edges.load(stages / "featurize" / "edges")
-    assert model.names == edges.names + edges.extra.names
+    assert model.names == edges.names + edges.word_features.names
     assert set(model.groups) == set(GROUPS)
     assert model.languages == ("en", "fr")
     assert model.options == {
@@ -189,9 +189,9 @@ def test_a_model_of_several_links_a_word(stages, tmp_path):
     edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
     train.run(context_of(stages, tmp_path / "out"), fertility=2)
     model = Model.load(tmp_path / "out")
-    assert (model.fertility, model.extra_groups) == (2, EXTRA)
+    assert (model.fertility, model.word_groups) == (2, EXTRA)
     assert model.options["fertility"] == 2
-    assert model.names == edges.names + edges.extra.names
+    assert model.names == edges.names + edges.word_features.names
     assert (model.weights[len(edges.names) :] >= 0).all()
     assert (model.weights[len(edges.names) :] > 0).any()  # no word has two links in this gold
     linked = decode(score(edges, model.weights), max_fertility=2).linked
@@ -405,7 +405,7 @@ class TestGivenWeights:
         context.config.values["train"] = {"labels": "none", "weights": str(tmp_path / "first")}
         train.run(context, labels="none", weights=str(tmp_path / "first"))
         taken = Model.load(tmp_path / "second")
-        assert (taken.fertility, taken.extra_groups) == (2, given.extra_groups)
+        assert (taken.fertility, taken.word_groups) == (2, given.word_groups)
         assert np.array_equal(taken.weights, given.weights)
 
     def given(self, stages, folder):
@@ -431,7 +431,7 @@ class TestGivenWeights:
         known = self.given(stages, tmp_path / "known")
         (tmp_path / "configs").mkdir()
         calibration = Calibration(2.0, -1.0, -0.5)
-        several = {"fertility": 2, "extra_groups": EXTRA}
+        several = {"fertility": 2, "word_groups": EXTRA}
         given = Weights(
             known.names, known.weights, known.groups, calibration, {"lam": 1}, {"by": "hand"}, **several
         )
@@ -448,7 +448,7 @@ class TestGivenWeights:
         known = self.given(stages, tmp_path / "known")
         names = ("bias", "warmth", *known.names[2:])
         given = Weights(
-            names, known.weights, known.groups, (1.0, 0.0), {}, {}, fertility=2, extra_groups=EXTRA
+            names, known.weights, known.groups, (1.0, 0.0), {}, {}, fertility=2, word_groups=EXTRA
         )
         given.save(tmp_path / "mine")
         context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
