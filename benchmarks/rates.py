@@ -17,8 +17,7 @@ import numpy as np
 
 from align.cli.parser import Parser
 from align.core.errors import InputError
-from align.solvers.generic.away_steps import VARIANTS, frank_wolfe, listed
-from align.solvers.generic.rafw import L1Ball, rafw
+from align.solvers.generic.away_steps import VARIANTS, L1Ball, Listed, frank_wolfe
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import facts, facts_text, markdown, publish
 from benchmarks.solvers import LEVELS
@@ -78,8 +77,7 @@ def zig_zag(steps: int) -> dict[str, Curve]:
         values: list[float] = []
         frank_wolfe(
             lambda x: x - TARGET,
-            listed(atoms),
-            atoms[0],
+            Listed(atoms),
             variant=variant,
             steps=steps,
             tolerance=1e-12,
@@ -106,7 +104,7 @@ def lasso(steps: int, seed: int) -> dict[str, Curve]:
     curves = {}
     for sample in SAMPLES:
         longer = max(1, atoms.count // sample)
-        found = rafw(
+        found = frank_wolfe(
             lambda x: design.T @ (design @ x - y),
             atoms,
             sample=sample,

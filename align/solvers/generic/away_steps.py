@@ -2,8 +2,8 @@
 
     min f(x)    over the convex hull of a finite set of atoms
 
-The function is known by its gradient, the atoms by a linear oracle. The iterate is a convex combination of
-atoms, the *active set*. With s the atom of least <grad f(x), s> and v the active atom of largest <grad, v>:
+The function is known by its gradient. The iterate is a convex combination of atoms, the *active set*. With s
+the atom of least <grad f(x), s> and v the active atom of largest <grad, v>:
 
 * plain: towards s, by gamma <= 1;
 * away: that, or x - v, where <grad, x - v> is the steeper, by gamma <= alpha_v / (1 - alpha_v);
@@ -14,6 +14,10 @@ strongly convex f the last two converge at a linear rate, also where the minimum
 plain steps zig-zag ([1]_, Theorem 1). The gap <grad f(x), x - s> bounds f(x) - min f. Neither the gap nor the
 iterates change if the domain and f are transformed by the same invertible affine map ([2]_).
 
+Where looking at every atom is what costs, the oracle may see the active ones and a random sample of p others
+only; the expected rate of away steps stays linear ([3]_, "RAFW"). The gap that certifies the result needs all
+m atoms; it is then computed every m / p steps, so that it no more than doubles the work.
+
 The solvers for aligned pairs are :mod:`align.solvers.block` and its relatives; this is the same method with
 one block, for problems small enough that Python's loops do not matter.
 
@@ -23,12 +27,15 @@ References
    variants", NIPS 2015, Algorithms 1 and 2. https://arxiv.org/abs/1511.05932
 .. [2] M. Jaggi, "Revisiting Frank-Wolfe: projection-free sparse convex optimization", ICML 2013.
    https://proceedings.mlr.press/v28/jaggi13.html
+.. [3] T. Kerdreux, F. Pedregosa and A. d'Aspremont, "Frank-Wolfe with subsampling oracle", ICML 2018.
+   https://proceedings.mlr.press/v80/kerdreux18a.html
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Protocol
 
 import numpy as np
 
@@ -69,38 +76,109 @@ class Minimum:
     gaps: np.ndarray
 
 
+class Atoms(Protocol):
+    """A finite set of atoms, by number."""
+
+    @property
+    def count(self) -> int:
+        """Number of atoms m, >= 1."""
+        ...
+
+    def atom(self, index: int) -> np.ndarray:
+        """Return an atom, float64, shape (d,)."""
+        ...
+
+    def slopes(self, g: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return <g, atom> of the atoms ``indices``, int64 (k,), as float64 (k,)."""
+        ...
+
+
+class Listed:
+    """Atoms that are listed.
+
+    Parameters
+    ----------
+    atoms : ndarray of float64, shape (m, d)
+    """
+
+    def __init__(self, atoms: np.ndarray) -> None:
+        self.count = len(atoms)
+        self._atoms = atoms
+
+    def atom(self, index: int) -> np.ndarray:
+        """Return an atom, float64, shape (d,)."""
+        return np.asarray(self._atoms[index], dtype=np.float64)
+
+    def slopes(self, g: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return <g, atom> of the atoms ``indices``, int64 (k,), as float64 (k,)."""
+        return np.asarray(self._atoms[indices] @ g)
+
+
+class L1Ball:
+    """The vertices of {x: sum |x_j| <= radius}: radius e_j is atom j, -radius e_j is atom d + j.
+
+    Parameters
+    ----------
+    d : int
+        Dimension, >= 1.
+    radius : float
+        > 0.
+    """
+
+    def __init__(self, d: int, radius: float) -> None:
+        if d < 1 or not 0 < radius < np.inf:
+            raise ValueError(
+                f"frank_wolfe: an l1 ball of radius {radius} in {d} dimensions; give both above 0"
+            )
+        self.count, self._d, self._radius = 2 * d, d, radius
+
+    def atom(self, index: int) -> np.ndarray:
+        """Return an atom, float64, shape (d,)."""
+        atom = np.zeros(self._d)
+        atom[index % self._d] = self._radius if index < self._d else -self._radius
+        return atom
+
+    def slopes(self, g: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return <g, atom> of the atoms ``indices``, int64 (k,), as float64 (k,)."""
+        return np.asarray(np.where(indices < self._d, self._radius, -self._radius) * g[indices % self._d])
+
+
 def frank_wolfe(
     gradient: Gradient,
-    oracle: Callable[[np.ndarray], np.ndarray],
-    start: np.ndarray,
+    atoms: Atoms,
     *,
     variant: str = "away",
     step: str = "line-search",
+    sample: int | None = None,
     steps: int = 1000,
     tolerance: float = 1e-6,
+    seed: int = 0,
     on_step: Callable[[np.ndarray, float], None] | None = None,
 ) -> Minimum:
-    """Minimise a smooth convex f over the convex hull of the atoms that ``oracle`` returns.
+    """Minimise a smooth convex f over the convex hull of atoms.
 
     Parameters
     ----------
     gradient : function
         x (d,) to the gradient of f, float64 (d,).
-    oracle : function
-        g (d,) to the atom s of least <g, s>, float64 (d,); the same atom is the same bits each time.
-    start : ndarray of float64, shape (d,)
-        The atom to start from.
+    atoms : Atoms
+        m atoms; the first is the start.
     variant : str
         ``plain``, ``away`` or ``pairwise``.
     step : str
         ``line-search``: the best along the line. ``decreasing``: 2 / (k + 2) in step k = 0, 1, ..., for
         ``plain`` only.
+    sample : int, optional
+        Atoms p besides the active ones that the oracle sees in a step, >= 1. Default: it sees all.
     steps : int
         At most so many, >= 1.
     tolerance : float
-        Stop when the gap is no more than that, >= 0.
+        Stop when the gap is found to be no more than that, >= 0.
+    seed : int
+        Seed of the samples, >= 0.
     on_step : function, optional
-        Called with the iterate and its gap before each step and at the end.
+        Called with the iterate and its gap each time that is computed: without samples before each step and
+        at the end.
 
     Returns
     -------
@@ -115,33 +193,50 @@ def frank_wolfe(
         (variant in VARIANTS, f"variant is {variant!r}; give one of {', '.join(VARIANTS)}"),
         (step in STEPS, f"step is {step!r}; give one of {', '.join(STEPS)}"),
         (step == STEPS[0] or variant == "plain", f"{step} steps of the variant {variant}; give line-search"),
+        (sample is None or sample >= 1, f"sample is {sample}; give at least 1"),
         (steps >= 1, f"steps is {steps}; give at least 1"),
         (tolerance >= 0, f"tolerance is {tolerance}; give 0 or more"),
     ):
         if not fits:
             raise ValueError(f"frank_wolfe: {what}")
-    start = np.array(start, dtype=np.float64)
-    active, gaps = ActiveSet(start.tobytes(), start), []
+    generator, everything = np.random.default_rng(seed), np.arange(atoms.count)
+    gap_every = 1 if sample is None else -(-atoms.count // sample)
+    active, gaps = ActiveSet(0, atoms.atom(0)), []
     for count in range(steps + 1):
         x = active.point()
-        g = finite_gradient(gradient, x)
-        s = np.asarray(oracle(g), dtype=np.float64)
-        gaps.append(float(g @ (x - s)))
-        if on_step is not None:
-            on_step(x, gaps[-1])
-        if gaps[-1] <= tolerance or count == steps:
-            break
+        g = _finite_gradient(gradient, x)
+        if count % gap_every == 0 or count == steps:
+            gaps.append(float(g @ x - atoms.slopes(g, everything).min()))
+            if on_step is not None:
+                on_step(x, gaps[-1])
+            if gaps[-1] <= tolerance or count == steps:
+                break
+        seen = everything if sample is None else _seen(active, atoms.count, sample, generator)
+        s = int(seen[np.argmin(atoms.slopes(g, seen))])
         fixed = 2.0 / (count + 2.0) if step == "decreasing" else None
-        active.move(gradient, g, s.tobytes(), s, variant, fixed)
-    return active.minimum(gaps, count, tolerance)
+        active.move(gradient, g, s, atoms.atom(s), variant, fixed)
+    return Minimum(
+        x=x,
+        gap=gaps[-1],
+        converged=gaps[-1] <= tolerance,
+        steps=count,
+        atoms=active.atoms,
+        weights=active.weights,
+        gaps=np.array(gaps),
+    )
 
 
-def listed(atoms: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-    """Return the linear oracle of atoms that are listed, float64 (m, d)."""
-    return lambda g: atoms[int(np.argmin(atoms @ g))]
+def _seen(active: ActiveSet, count: int, sample: int, generator: np.random.Generator) -> np.ndarray:
+    """Return the active atoms, then at most ``sample`` others, drawn without replacement; int64."""
+    known = np.array(active.numbers, dtype=np.int64)
+    if sample + len(known) >= count:
+        return np.arange(count)
+    # so many of all atoms that enough are left when the active ones are taken out
+    drawn = generator.choice(count, size=sample + len(known), replace=False)
+    return np.concatenate([known, drawn[~np.isin(drawn, known)][:sample]])
 
 
-def finite_gradient(gradient: Gradient, x: np.ndarray) -> np.ndarray:
+def _finite_gradient(gradient: Gradient, x: np.ndarray) -> np.ndarray:
     """Return the gradient at x, after a check."""
     g = np.asarray(gradient(x), dtype=np.float64)
     if g.shape != x.shape or not np.isfinite(g).all():
@@ -154,14 +249,14 @@ class ActiveSet:
 
     Parameters
     ----------
-    key : hashable
-        Names the first atom; equal for equal atoms.
+    number : int
+        Of the first atom.
     atom : ndarray of float64, shape (d,)
         The first atom; it has all the weight.
     """
 
-    def __init__(self, key: Hashable, atom: np.ndarray) -> None:
-        self.keys: list[Hashable] = [key]
+    def __init__(self, number: int, atom: np.ndarray) -> None:
+        self.numbers: list[int] = [number]
         self.atoms = atom[None].copy()
         self.weights = np.ones(1)
 
@@ -173,7 +268,7 @@ class ActiveSet:
         self,
         gradient: Gradient,
         g: np.ndarray,
-        key: Hashable,
+        number: int,
         atom: np.ndarray,
         variant: str,
         fixed: float | None = None,
@@ -187,41 +282,29 @@ class ActiveSet:
         alpha = float(self.weights[v])
         towards, away = float(g @ (atom - x)), float(g @ x) - float(slopes[v])
         if variant == "pairwise":
-            direction, most = atom - self.atoms[v], alpha
-        elif variant == "away" and len(self.keys) > 1 and away < towards:
-            direction, most = x - self.atoms[v], alpha / (1.0 - alpha)
-            gamma = best_step(gradient, x, g, direction, most)
+            direction, largest = atom - self.atoms[v], alpha
+        elif variant == "away" and len(self.numbers) > 1 and away < towards:
+            direction, largest = x - self.atoms[v], alpha / (1.0 - alpha)
+            gamma = best_step(gradient, x, g, direction, largest)
             self.weights *= 1.0 + gamma
-            self.weights[v] = self.weights[v] - gamma if gamma < most else 0.0
+            self.weights[v] = self.weights[v] - gamma if gamma < largest else 0.0
             self._drop()
             return
         else:
-            direction, most = atom - x, 1.0
-        gamma = best_step(gradient, x, g, direction, most) if fixed is None else fixed
+            direction, largest = atom - x, 1.0
+        gamma = best_step(gradient, x, g, direction, largest) if fixed is None else fixed
         if variant == "pairwise":
-            self.weights[v] = alpha - gamma if gamma < most else 0.0
+            self.weights[v] = alpha - gamma if gamma < largest else 0.0
         else:
             self.weights *= 1.0 - gamma
-        self._add(key, atom, gamma)
+        self._add(number, atom, gamma)
         self._drop()
 
-    def minimum(self, gaps: list[float], steps: int, tolerance: float) -> Minimum:
-        """Return the result of a run that ends here, the last of ``gaps`` being that of the point."""
-        return Minimum(
-            x=self.point(),
-            gap=gaps[-1],
-            converged=gaps[-1] <= tolerance,
-            steps=steps,
-            atoms=self.atoms,
-            weights=self.weights,
-            gaps=np.array(gaps),
-        )
-
-    def _add(self, key: Hashable, atom: np.ndarray, weight: float) -> None:
-        if key in self.keys:
-            self.weights[self.keys.index(key)] += weight
+    def _add(self, number: int, atom: np.ndarray, weight: float) -> None:
+        if number in self.numbers:
+            self.weights[self.numbers.index(number)] += weight
         elif weight > 0.0:
-            self.keys.append(key)
+            self.numbers.append(number)
             self.atoms = np.concatenate([self.atoms, atom[None]])
             self.weights = np.append(self.weights, weight)
 
@@ -229,27 +312,29 @@ class ActiveSet:
         """Leave out the atoms without weight; what is left adds up to 1 again, whatever was rounded."""
         kept = self.weights > 0.0
         if not kept.all():
-            self.keys = [key for key, stays in zip(self.keys, kept, strict=True) if stays]
+            self.numbers = [number for number, stays in zip(self.numbers, kept, strict=True) if stays]
             self.atoms, self.weights = self.atoms[kept], self.weights[kept]
         self.weights = self.weights / self.weights.sum()
 
 
-def best_step(gradient: Gradient, x: np.ndarray, g: np.ndarray, direction: np.ndarray, most: float) -> float:
-    """Return the gamma in [0, most] that minimises a convex f(x + gamma direction), g its gradient at x.
+def best_step(
+    gradient: Gradient, x: np.ndarray, g: np.ndarray, direction: np.ndarray, largest: float
+) -> float:
+    """Return the gamma in [0, largest] that minimises a convex f(x + gamma direction), g its gradient at x.
 
     The root of the slope, by false position with halving (the Illinois rule): exact at once for a quadratic.
     """
     first = float(g @ direction)
     if first >= 0.0:
         return 0.0
-    slope = float(finite_gradient(gradient, x + most * direction) @ direction)
+    slope = float(_finite_gradient(gradient, x + largest * direction) @ direction)
     if slope <= 0.0:
-        return most
-    low, high, slope_low, slope_high, side = 0.0, most, first, slope, 0
-    gamma = most
+        return largest
+    low, high, slope_low, slope_high, side = 0.0, largest, first, slope, 0
+    gamma = largest
     for _ in range(_EVALUATIONS):
         gamma = low - slope_low * (high - low) / (slope_high - slope_low)
-        slope = float(finite_gradient(gradient, x + gamma * direction) @ direction)
+        slope = float(_finite_gradient(gradient, x + gamma * direction) @ direction)
         if abs(slope) <= _FLAT * -first or not low < gamma < high:
             break
         if slope < 0.0:
@@ -260,4 +345,4 @@ def best_step(gradient: Gradient, x: np.ndarray, g: np.ndarray, direction: np.nd
             high, slope_high = gamma, slope
             slope_low = 0.5 * slope_low if side > 0 else slope_low
             side = 1
-    return min(max(gamma, 0.0), most)
+    return min(max(gamma, 0.0), largest)

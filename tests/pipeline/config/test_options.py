@@ -1,7 +1,9 @@
+from dataclasses import dataclass
+
 import pytest
 
 from align.core.errors import InputError
-from pipeline.config.options import REQUIRED, from_text, from_toml, options_of
+from pipeline.config.options import REQUIRED, from_text, from_toml, options_of, takes_also
 
 
 def example(
@@ -49,6 +51,50 @@ def test_default_type_and_meaning_come_from_the_signature():
     assert OPTIONS["name"].meaning == "A name."
     assert OPTIONS["files"].kind is list
     assert OPTIONS["files"].optional
+
+
+def test_options_declared_elsewhere_come_after_its_own():
+    @takes_also({"lam": OPTIONS["lam"], "name": OPTIONS["name"]})
+    def other(*, passes: int = 3, name: str = "mine", **more):
+        """Do something else."""
+
+    assert list(options_of(other)) == ["passes", "name", "lam"]
+    assert options_of(other)["name"] is OPTIONS["name"]
+
+
+def test_a_class_has_the_meanings_of_those_it_inherits_from():
+    @dataclass(kw_only=True)
+    class Base:
+        """A base.
+
+        Parameters
+        ----------
+        width : int
+            How wide.
+        height : int
+            How high.
+        """
+
+        width: int = 1
+        height: int = 2
+
+    @dataclass(kw_only=True)
+    class Flat(Base):
+        """Not high.
+
+        Parameters
+        ----------
+        height : int
+            Hardly anything.
+        """
+
+        height: int = 0
+
+    found = options_of(Flat)
+    assert {name: (each.default, each.meaning) for name, each in found.items()} == {
+        "width": (1, "How wide."),
+        "height": (0, "Hardly anything."),
+    }
 
 
 def test_unsupported_annotation_is_a_fault_of_the_program():

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.optimize import minimize
 
-from align.solvers.generic.away_steps import ActiveSet, best_step, frank_wolfe, listed
+from align.solvers.generic.away_steps import ActiveSet, Listed, best_step, frank_wolfe
 
 
 def quadratic(seed, d, *, target=None):
@@ -41,9 +41,7 @@ def test_the_gap_bounds_the_suboptimality_and_f_never_rises(variant, seed):
         values.append(value(x))
         assert minimum - 1e-8 <= values[-1] <= minimum + gap + 1e-8
 
-    found = frank_wolfe(
-        gradient, listed(atoms), atoms[0], variant=variant, steps=3000, tolerance=1e-9, on_step=watch
-    )
+    found = frank_wolfe(gradient, Listed(atoms), variant=variant, steps=3000, tolerance=1e-9, on_step=watch)
     assert (np.diff(values) <= 1e-13).all()
     assert found.converged == (variant != "plain")
     assert found.gap == found.gaps[-1]
@@ -63,10 +61,10 @@ def test_linear_rate_where_plain_steps_zig_zag(variant):
     def gradient(x):
         return x - target
 
-    plain = frank_wolfe(gradient, listed(atoms), atoms[0], variant="plain", **options)
+    plain = frank_wolfe(gradient, Listed(atoms), variant="plain", **options)
     assert plain.steps == 400
     assert plain.gap > 1e-4
-    found = frank_wolfe(gradient, listed(atoms), atoms[0], variant=variant, **options)
+    found = frank_wolfe(gradient, Listed(atoms), variant=variant, **options)
     assert found.converged
     assert found.steps < 100
     np.testing.assert_allclose(found.x, target, atol=1e-6)
@@ -86,7 +84,7 @@ def test_the_rate_of_plain_steps_is_that_of_the_curvature(step, seed):
     c_f = max(g @ x for g, x in zip(offsets, differences, strict=True))  # |B (a - b)|^2
     minimum, values = minimum_over(atoms, value), []
     frank_wolfe(
-        gradient, listed(atoms), atoms[0], variant="plain", step=step, steps=200, tolerance=0,
+        gradient, Listed(atoms), variant="plain", step=step, steps=200, tolerance=0,
         on_step=lambda x, gap: values.append(value(x)),
     )  # fmt: skip
     for t, found in enumerate(values[1:], 1):
@@ -105,17 +103,17 @@ def test_affine_covariance(variant, step):
     _, gradient = quadratic(9, 4)
     matrix, shift = np.diag([0.1, 1.0, 3.0, 20.0]) @ generator.normal(size=(4, 4)), generator.normal(size=4)
     images = np.linalg.solve(matrix, (atoms - shift).T).T
-    courses = [[], []]
-    for course, mine, vertices in (
-        (courses[0], gradient, atoms),
-        (courses[1], lambda y: matrix.T @ gradient(matrix @ y + shift), images),
+    traces = [[], []]
+    for trace, mine, vertices in (
+        (traces[0], gradient, atoms),
+        (traces[1], lambda y: matrix.T @ gradient(matrix @ y + shift), images),
     ):
         frank_wolfe(
-            mine, listed(vertices), vertices[0], variant=variant, step=step, steps=40, tolerance=1e-9,
-            on_step=lambda x, gap, course=course: course.append((x, gap)),
+            mine, Listed(vertices), variant=variant, step=step, steps=40, tolerance=1e-9,
+            on_step=lambda x, gap, trace=trace: trace.append((x, gap)),
         )  # fmt: skip
-    assert len(courses[0]) == len(courses[1]) > 5
-    for (x, gap), (y, other) in zip(*courses, strict=True):
+    assert len(traces[0]) == len(traces[1]) > 5
+    for (x, gap), (y, other) in zip(*traces, strict=True):
         np.testing.assert_allclose(matrix @ y + shift, x, atol=1e-8)
         assert gap == pytest.approx(other, abs=1e-8)
 
@@ -131,9 +129,7 @@ def test_where_f_is_not_convex_the_smallest_gap_falls_as_one_by_root_t(seed):
     def value(x):
         return 0.5 * x @ matrix @ x
 
-    found = frank_wolfe(
-        lambda x: matrix @ x, listed(atoms), atoms[0], variant="plain", steps=300, tolerance=0
-    )
+    found = frank_wolfe(lambda x: matrix @ x, Listed(atoms), variant="plain", steps=300, tolerance=0)
     c_f = max((a - b) @ matrix @ (a - b) for a in atoms for b in atoms)
     bound = 0.5 * -1.0 * (atoms**2).sum(axis=1).max()  # of f from below, by the least eigenvalue
     constant = max(2 * (value(atoms[0]) - bound), c_f)
@@ -153,7 +149,7 @@ def test_a_smooth_function_that_is_no_quadratic():
     def gradient(x):
         return -data.T @ (signs / (1 + np.exp(signs * (data @ x))))
 
-    found = frank_wolfe(gradient, listed(atoms), atoms[0], tolerance=1e-8)
+    found = frank_wolfe(gradient, Listed(atoms), tolerance=1e-8)
     assert found.converged
     assert value(found.x) == pytest.approx(minimum_over(atoms, value), abs=1e-6)
 
@@ -170,7 +166,7 @@ def test_the_best_step_is_the_root_of_the_slope():
 
 def test_a_vertex_that_is_best_is_found_at_once():
     atoms = np.eye(3)
-    found = frank_wolfe(lambda x: np.array([3.0, 1.0, 2.0]), listed(atoms), atoms[0])
+    found = frank_wolfe(lambda x: np.array([3.0, 1.0, 2.0]), Listed(atoms))
     assert (found.steps, found.gap, found.converged) == (1, 0.0, True)
     assert found.x.tolist() == [0, 1, 0]
 
@@ -187,19 +183,19 @@ def test_a_vertex_that_is_best_is_found_at_once():
 )
 def test_options_out_of_range_are_refused(options, message):
     with pytest.raises(ValueError, match=f"frank_wolfe: {message}"):
-        frank_wolfe(lambda x: x, listed(np.eye(2)), np.eye(2)[0], **options)
+        frank_wolfe(lambda x: x, Listed(np.eye(2)), **options)
 
 
 def test_a_gradient_that_is_no_number_is_refused():
     with pytest.raises(ValueError, match="a gradient is not"):
-        frank_wolfe(lambda x: x * np.nan, listed(np.eye(2)), np.eye(2)[0])
+        frank_wolfe(lambda x: x * np.nan, Listed(np.eye(2)))
 
 
 def test_a_step_away_may_use_alpha_over_one_less_alpha():
     for target, left in ((0.9945, 2), (1.5, 1)):  # inside the segment, at gamma = 0.105; beyond its end
-        active = ActiveSet("a", np.array([0.0]))
-        active.keys, active.atoms, active.weights = ["a", "b"], np.array([[0.0], [1.0]]), np.array([0.1, 0.9])
-        active.move(lambda x, t=target: x - t, np.array([0.9 - target]), "b", np.array([1.0]), "away")
+        active = ActiveSet(0, np.array([0.0]))
+        active.numbers, active.atoms, active.weights = [0, 1], np.array([[0.0], [1.0]]), np.array([0.1, 0.9])
+        active.move(lambda x, t=target: x - t, np.array([0.9 - target]), 1, np.array([1.0]), "away")
         assert active.point()[0] == pytest.approx(min(target, 1.0), abs=1e-12)
-        assert active.keys == ["a", "b"][-left:]
+        assert active.numbers == [0, 1][-left:]
         assert active.weights.sum() == pytest.approx(1.0)
