@@ -26,8 +26,8 @@ from align.features.resources import Resources
 
 if TYPE_CHECKING:
     from align.features.block import Block
+    from align.statistics.expected_links import ExpectedLinks
     from align.statistics.lexicon import Lexicon
-    from align.statistics.posteriors import Links
 
 _NAMES = (
     "dice",
@@ -88,7 +88,7 @@ def look_up(block: Block) -> Association:
     return Association(*values, null_forward, null_reverse)
 
 
-def expected_links(block: Block, links: Links | None) -> tuple[np.ndarray, np.ndarray]:
+def expected_links(block: Block, links: ExpectedLinks | None) -> tuple[np.ndarray, np.ndarray]:
     """Find the expected links of each edge in tables of them, both ways, float32, shape (E,).
 
     There must be such tables, and the lexicon they go with.

@@ -14,13 +14,12 @@ import numpy as np
 from align.core.kernels import kernel
 from align.features import chain, competition, context
 from align.features.resources import Resources
+from align.statistics.prior import JUMP, LEXICAL, NULL_LEXICAL
 
 if TYPE_CHECKING:
     from align.features.block import Block
-    from align.statistics.posteriors import Links
+    from align.statistics.expected_links import ExpectedLinks
 
-# The sampler's priors, in counts a word, a word made by NULL, and a distance.
-LEXICAL, NULL_LEXICAL, JUMP = 3e-4, 1e-3, 0.5
 
 _NAMES = ("forward_sampled", "reverse_sampled", "sampled", "sampled_log")
 _NEIGHBOURS = ("sampled_previous", "sampled_next", "sampled_both_neighbours")
@@ -78,7 +77,7 @@ def jump_weights(counted: np.ndarray, length: int) -> np.ndarray:
 
 def run_tables(
     block: Block,
-    links: Links,
+    links: ExpectedLinks,
     of_edges: tuple[np.ndarray, np.ndarray],
     wanted: np.ndarray,
     forward: np.ndarray,
@@ -90,7 +89,7 @@ def run_tables(
     ----------
     block : Block
         N pairs with E edges.
-    links : Links
+    links : ExpectedLinks
         The tables.
     of_edges : (ndarray, ndarray)
         Their links of each edge in both directions, float32, shape (E,).

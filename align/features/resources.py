@@ -12,8 +12,8 @@ from align.data.vocabulary import Vocabulary
 from align.text.words import WordTable
 
 if TYPE_CHECKING:
+    from align.statistics.expected_links import ExpectedLinks
     from align.statistics.lexicon import Lexicon
-    from align.statistics.posteriors import Links
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ class Resources:
         ``None``: no word has one.
     source_vocabulary, target_vocabulary : Vocabulary
         The words by id.
-    links : Links or None
+    links : ExpectedLinks or None
         Expected links over the cells of the lexicon; ``None``: probabilities that are not given are 0.
     """
 
@@ -38,7 +38,7 @@ class Resources:
     target_vectors: np.ndarray | None
     source_vocabulary: Vocabulary
     target_vocabulary: Vocabulary
-    links: Links | None = None
+    links: ExpectedLinks | None = None
 
     def __post_init__(self) -> None:
         for side, vectors, vocabulary in (

@@ -44,8 +44,8 @@ from align.model.reading import (
     read_weights,
 )
 from align.model.weights import several_links, write_table
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.posteriors import Links
 
 
 @dataclass(frozen=True)
@@ -152,7 +152,7 @@ class Model:
             if lexicon_from is None:
                 resources.links.save(folder / "lexicon" / "links")
             else:
-                _link_fields(Links, lexicon_from / "links", folder / "lexicon" / "links")
+                _link_fields(ExpectedLinks, lexicon_from / "links", folder / "lexicon" / "links")
         for side, vectors in zip(SIDES, (resources.source_vectors, resources.target_vectors), strict=True):
             name = f"{side}.vectors.npy"
             if vectors is None:
@@ -237,11 +237,11 @@ class Model:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None
 
 
-def _jumps(links: Links | None) -> list[int] | None:
+def _jumps(links: ExpectedLinks | None) -> list[int] | None:
     return None if links is None else [len(links.forward_jumps), len(links.reverse_jumps)]
 
 
-def _link_fields(record: type[Lexicon] | type[Links], old: Path, new: Path) -> None:
+def _link_fields(record: type[Lexicon] | type[ExpectedLinks], old: Path, new: Path) -> None:
     for field in fields(record):
         _link(old / f"{field.name}.npy", new / f"{field.name}.npy")
 

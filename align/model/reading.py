@@ -20,8 +20,8 @@ from align.core.ragged import SIDES
 from align.core.version import __version__
 from align.data.vocabulary import Vocabulary
 from align.features import GROUPS, WORD_GROUPS
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.posteriors import Links
 
 FORMAT = 1
 REMEDY = "get the model again or train it anew"
@@ -231,15 +231,15 @@ _LEXICON_TYPES = {
 }
 
 
-def read_links(folder: Path, lexicon: Lexicon, jumps: list[int]) -> Links:
+def read_links(folder: Path, lexicon: Lexicon, jumps: list[int]) -> ExpectedLinks:
     """Return the expected links over the cells of a lexicon, memory-mapped, given the lengths of both jumps.
 
     Raises
     ------
     InputError
-        As :meth:`align.statistics.posteriors.Links.load`, or if there are other numbers of jumps.
+        As :meth:`align.statistics.expected_links.ExpectedLinks.load`, or if there are other numbers of jumps.
     """
-    links = Links.load(folder, lexicon)
+    links = ExpectedLinks.load(folder, lexicon)
     found = [len(links.forward_jumps), len(links.reverse_jumps)]
     if found != jumps:
         raise InputError(f"{folder}: numbers of jumps {found}, not {jumps}; {REMEDY}")

@@ -17,23 +17,27 @@ are. The prior b has to be far above that of the sampler: what Model 1 alone fin
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
 from align.core.kernels import kernel
-from align.core.ragged import read_only
+from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus
+from align.statistics.cooccurrence import first_at_least
 from align.statistics.lexicon import Lexicon
-from align.statistics.lexicon_kernels import first_at_least
+
+# The prior b, in counts a word.
+PRIOR = 0.03
+
+# Distance from the diagonal, in words, at which a link is half as probable.
+WIDTH = 2.0
 
 # Pairs a call of the kernel.
 _BLOCK = 1000
 
 
-@dataclass(frozen=True)
-class Candidates:
+class Candidates(NamedTuple):
     """The words that may have made each word of one side.
 
     Attributes
@@ -50,29 +54,28 @@ class Candidates:
     places: np.ndarray
     cells: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.places)
-
     @classmethod
     def join(cls, parts: Sequence[Candidates]) -> Candidates:
-        """Put those of several runs of tokens one after the other."""
-        counts = np.concatenate([np.zeros(1, np.int64), *(np.diff(part.offsets) for part in parts)])
+        """Put those of several runs of tokens, at least one, one after the other."""
         return cls(
-            np.cumsum(counts, out=counts),
-            np.concatenate([np.zeros(0, np.uint16), *(part.places for part in parts)]),
-            np.concatenate([np.zeros(0, np.int32), *(part.cells for part in parts)]),
+            offsets_of(np.concatenate([np.diff(part.offsets) for part in parts])),
+            np.concatenate([part.places for part in parts]),
+            np.concatenate([part.cells for part in parts]),
         )
 
 
-def find(
-    corpus: Corpus,
-    lexicon: Lexicon,
-    *,
-    least: float = 0.01,
-    lexical: float = 0.03,
-    width: float = 2.0,
-    jobs: int = 1,
-) -> tuple[Candidates, Candidates]:
+class _Tables(NamedTuple):
+    """What the kernel needs of a lexicon; the counts as float32."""
+
+    rows: np.ndarray
+    targets: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
+    source_counts: np.ndarray
+    target_counts: np.ndarray
+
+
+def find(corpus: Corpus, lexicon: Lexicon, *, least: float = 0.01) -> tuple[Candidates, Candidates]:
     """Find the candidates of every word of a corpus.
 
     Parameters
@@ -83,72 +86,49 @@ def find(
         Of its words; it may lie on disk.
     least : float
         The least probability, in [0, 1].
-    lexical : float
-        The prior b, in counts a word, > 0.
-    width : float
-        Distance from the diagonal, in words, at which a link is half as probable, > 0.
-    jobs : int
-        Threads, >= 1; the result does not depend on it.
 
     Returns
     -------
     forward, reverse : Candidates
         Source words for each target word; target words for each source word: the same links.
     """
-    tables = tuple(
-        map(
-            read_only,
-            (
-                lexicon.offsets,
-                lexicon.targets,
-                lexicon.forward,
-                lexicon.reverse,
-                lexicon.source_counts.astype(np.float32),
-                lexicon.target_counts.astype(np.float32),
-            ),
-        )
+    counts = (lexicon.source_counts.astype(np.float32), lexicon.target_counts.astype(np.float32))
+    tables = (lexicon.offsets, lexicon.targets, lexicon.forward, lexicon.reverse, *counts)
+    shared = _Tables(*map(read_only, tables))
+    starts = range(0, max(len(corpus), 1), _BLOCK)
+    blocks = [
+        _in_block(corpus.block(start, min(start + _BLOCK, len(corpus))), shared, least) for start in starts
+    ]
+    forward, reverse = zip(*blocks, strict=True)
+    return Candidates.join(forward), Candidates.join(reverse)
+
+
+def _in_block(corpus: Corpus, tables: _Tables, least: float) -> tuple[Candidates, Candidates]:
+    """Find those of a few pairs."""
+    source, target = corpus.source, corpus.target
+    edges = int((source.lengths() * target.lengths()).sum())
+    # room for every possible link: memory that is never written is never taken
+    found = tuple(np.empty(edges, dtype=kind) for kind in (np.uint16, np.int32, np.uint16, np.int32))
+    ahead, back = (np.zeros(len(side.ids) + 1, dtype=np.int64) for side in (target, source))
+    count, reverse_count = _find(
+        (read_only(source.ids), source.offsets, read_only(target.ids), target.offsets),
+        tables,
+        (np.float32(least), np.float32(PRIOR), np.float32(1 / WIDTH)),
+        (ahead[1:], back[1:]),
+        found,
     )
-
-    def block(start: int) -> tuple[Candidates, Candidates]:
-        here = corpus.block(start, min(start + _BLOCK, len(corpus)))
-        edges = int((here.source.lengths() * here.target.lengths()).sum())
-        # room for every possible link: memory that is never written is never taken
-        found = tuple(np.empty(edges, dtype=kind) for kind in (np.uint16, np.int32, np.uint16, np.int32))
-        counts = [np.zeros(len(side.ids) + 1, dtype=np.int64) for side in (here.target, here.source)]
-        sizes = np.zeros(2, dtype=np.int64)
-        _find(
-            (
-                read_only(here.source.ids),
-                here.source.offsets,
-                read_only(here.target.ids),
-                here.target.offsets,
-            ),
-            tables,
-            np.float32(least),
-            np.float32(lexical),
-            np.float32(1 / width),
-            counts[0][1:],
-            counts[1][1:],
-            found,
-            sizes,
-        )
-        places, cells, reverse_places, reverse_cells = (
-            values[: sizes[side // 2]].copy() for side, values in enumerate(found)
-        )
-        ahead, back = map(np.cumsum, counts)
-        return Candidates(ahead, places, cells), Candidates(back, reverse_places, reverse_cells)
-
-    with ThreadPoolExecutor(jobs) as pool:
-        parts = list(pool.map(block, range(0, len(corpus), _BLOCK)))
-    return Candidates.join([part[0] for part in parts]), Candidates.join([part[1] for part in parts])
+    places, cells = (values[:count].copy() for values in found[:2])
+    reverse_places, reverse_cells = (values[:reverse_count].copy() for values in found[2:])
+    return (
+        Candidates(np.cumsum(ahead), places, cells),
+        Candidates(np.cumsum(back), reverse_places, reverse_cells),
+    )
 
 
 @kernel(error_model="numpy")
-def _find(  # type: ignore[no-untyped-def]
-    texts, tables, least, lexical, inverse_width, forward_counts, reverse_counts, found, sizes
-):
+def _find(texts, tables, settings, counts, found):  # type: ignore[no-untyped-def]
+    """Write the candidates of both directions; return how many there are of each."""
     source, source_offsets, target, target_offsets = texts
-    rows, targets, forward, reverse, source_counts, target_counts = tables
     places, cells, reverse_places, reverse_cells = found
     edges, longest = 1, 1
     for i in range(len(source_offsets) - 1):
@@ -157,35 +137,12 @@ def _find(  # type: ignore[no-untyped-def]
     cell_of = np.empty(edges, dtype=np.int32)
     ahead, back = np.empty(edges, dtype=np.float32), np.empty(edges, dtype=np.float32)
     lowest, reverse_lowest = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
-    source_prior, target_prior = lexical * len(source_counts), lexical * len(target_counts)
-    one, half = np.float32(1.0), np.float32(0.5)
     count, reverse_count = 0, 0
     for i in range(len(source_offsets) - 1):
         first, n = source_offsets[i], source_offsets[i + 1] - source_offsets[i]
         start, m = target_offsets[i], target_offsets[i + 1] - target_offsets[i]
-        lowest[:m] = 0
-        for j in range(n):
-            s = source[first + j]
-            begin, end, count_s = rows[s], rows[s + 1], source_counts[s]
-            total = np.float32(0.0)
-            for k in range(m):
-                t, edge = target[start + k], j * m + k
-                count_t = target_counts[t]
-                cell = first_at_least(targets, begin, end, t)
-                made, reverse_made = lexical, lexical
-                if cell < end and targets[cell] == t:
-                    made += forward[cell] * count_s
-                    reverse_made += reverse[cell] * count_t
-                else:
-                    cell = len(targets)
-                away = np.float32((j + half) / n - (k + half) / m) * np.float32(max(n, m)) * inverse_width
-                near = one / (one + away * away)
-                cell_of[edge] = cell
-                ahead[edge] = near * made / (count_s + target_prior)
-                back[edge] = near * reverse_made / (count_t + source_prior)
-                lowest[k] += least * ahead[edge]
-                total += least * back[edge]
-            reverse_lowest[j] = total
+        words, other_words = source[first : first + n], target[start : start + m]
+        _score(words, other_words, tables, settings, (cell_of, ahead, back), (lowest, reverse_lowest))
         for j in range(n):
             before = reverse_count
             for k in range(m):
@@ -194,7 +151,7 @@ def _find(  # type: ignore[no-untyped-def]
                     reverse_places[reverse_count] = k
                     reverse_cells[reverse_count] = cell_of[edge]
                     reverse_count += 1
-            reverse_counts[first + j] = reverse_count - before
+            counts[1][first + j] = reverse_count - before
         for k in range(m):
             before = count
             for j in range(n):
@@ -203,5 +160,39 @@ def _find(  # type: ignore[no-untyped-def]
                     places[count] = j
                     cells[count] = cell_of[edge]
                     count += 1
-            forward_counts[start + k] = count - before
-    sizes[0], sizes[1] = count, reverse_count
+            counts[0][start + k] = count - before
+    return count, reverse_count
+
+
+@kernel(error_model="numpy")
+def _score(source, target, tables, settings, scores, thresholds):  # type: ignore[no-untyped-def]
+    """Write the cell and r of every edge of a pair both ways, and what a candidate must have at least."""
+    least, prior, inverse_width = settings
+    cell_of, ahead, back = scores
+    lowest, reverse_lowest = thresholds
+    n, m = len(source), len(target)
+    source_prior, target_prior = prior * len(tables.source_counts), prior * len(tables.target_counts)
+    one, half = np.float32(1.0), np.float32(0.5)
+    lowest[:m] = 0
+    for j in range(n):
+        s = source[j]
+        begin, end, count_s = tables.rows[s], tables.rows[s + 1], tables.source_counts[s]
+        total = np.float32(0.0)
+        for k in range(m):
+            t, edge = target[k], j * m + k
+            count_t = tables.target_counts[t]
+            cell = first_at_least(tables.targets, begin, end, t)
+            made, reverse_made = prior, prior
+            if cell < end and tables.targets[cell] == t:
+                made += tables.forward[cell] * count_s
+                reverse_made += tables.reverse[cell] * count_t
+            else:
+                cell = len(tables.targets)
+            away = np.float32((j + half) / n - (k + half) / m) * np.float32(max(n, m)) * inverse_width
+            near = one / (one + away * away)
+            cell_of[edge] = cell
+            ahead[edge] = near * made / (count_s + target_prior)
+            back[edge] = near * reverse_made / (count_t + source_prior)
+            lowest[k] += least * ahead[edge]
+            total += least * back[edge]
+        reverse_lowest[j] = total

@@ -8,31 +8,27 @@ the pairs (s, t) of a source and a target word that share at least one sentence 
 from which the Dice coefficient follows. The cells are found word by word: an inverted index gives the
 pairs a source word occurs in, an array over the target vocabulary marks what has been met. Nothing is
 hashed, no list of all co-occurrences is sorted, and the rows of the table do not depend on each other, so
-that threads share the source words and any number of them makes the same table.
+that shards of the source words are counted anywhere (:mod:`align.statistics.mapper`) to the same table.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus, Sentences
-from align.statistics import cooccurrence_kernels as kernels
+from align.statistics.mapper import Mapper, Shards, Threads, cut
 
 # Bytes that one cell takes while the tables are estimated: target id, Dice, and two probabilities.
 BYTES_PER_CELL = 16
 
-# Ranges of words a thread: more than one, so that none waits long for the last.
-_RANGES_PER_JOB = 8
 
-
-@dataclass(frozen=True)
-class Bags:
+class Bags(NamedTuple):
     """The sentences of one side as bags of words.
 
     Attributes
@@ -57,12 +53,11 @@ class Bags:
     def counts(self, size: int) -> np.ndarray:
         """Return the occurrences of each of ``size`` words, int64, shape (size,)."""
         counts = np.zeros(size, dtype=np.int64)
-        kernels.add_repeats(self.words, self.repeats, counts)
+        _add_repeats(self.words, self.repeats, counts)
         return counts
 
 
-@dataclass(frozen=True)
-class Postings:
+class Postings(NamedTuple):
     """The inverted index of one side: the sentences each word occurs in.
 
     Attributes
@@ -84,37 +79,12 @@ class Postings:
         return Postings(self.offsets[first : last + 1], self.sentences, self.repeats)
 
 
-@dataclass(frozen=True)
-class Text:
-    """What the cells of a bitext are counted from.
+def sealed(arrays: Any) -> Any:
+    """Return a named tuple with read-only views of its arrays, as kernels take what they do not change.
 
-    Attributes
-    ----------
-    source : Postings
-        Where each source word occurs.
-    target : Bags
-        The target sentences.
-    source_counts, target_counts : ndarray of int64, shapes (Vs,) and (Vt,)
-        Occurrences of each word.
+    In memory and mapped from disk they are then of one type to the compiler.
     """
-
-    source: Postings
-    target: Bags
-    source_counts: np.ndarray
-    target_counts: np.ndarray
-
-    def work(self) -> np.ndarray:
-        """Return the steps that finding the cells of the source words takes, cumulative, int64, (Vs + 1,)."""
-        work = np.zeros(len(self.source_counts) + 1, dtype=np.int64)
-        kernels.add_work(self.source.offsets, self.source.sentences, self.target.offsets, work[1:])
-        return np.cumsum(work, out=work)
-
-    def counted(self, sizes: np.ndarray, ranges: tuple[tuple[int, int], ...], jobs: int) -> Cooccurrence:
-        """Return the index, with the number of cells of each source word, shape (Vs,)."""
-        rows = offsets_of(sizes)
-        return Cooccurrence(
-            self.source, self.target, self.source_counts, self.target_counts, rows, ranges, jobs
-        )
+    return type(arrays)(*map(read_only, arrays))
 
 
 @dataclass(frozen=True)
@@ -123,78 +93,56 @@ class Cooccurrence:
 
     Attributes
     ----------
-    source : Postings
-        Where each source word occurs.
-    target : Bags
-        The target sentences.
+    source, target
+        :class:`Postings` of the source words and :class:`Bags` of the target sentences, as stored by the
+        mapper that made the index.
     source_counts, target_counts : ndarray of int64, shapes (Vs,) and (Vt,)
         Occurrences of each word.
-    rows : ndarray of int64, shape (Vs + 1,)
-        The cells of source word s are to be numbers ``rows[s]`` to ``rows[s + 1]``.
-    ranges : tuple of (int, int)
-        Runs of source words of about equal work, for threads.
-    jobs : int
-        Threads to use, >= 1.
+    entries : tuple of int
+        Distinct words of all source sentences, and of all target sentences.
+    pairs : int
+        Sentence pairs N, of the bitext they were chosen from.
+    sizes : ndarray of int64, shape (Vs,)
+        Cells of each source word.
+    shards : tuple of (int, int)
+        Runs of source words of about equal work.
     """
 
-    source: Postings
-    target: Bags
+    source: Any
+    target: Any
     source_counts: np.ndarray
     target_counts: np.ndarray
-    rows: np.ndarray
-    ranges: tuple[tuple[int, int], ...]
-    jobs: int
+    entries: tuple[int, int]
+    pairs: int
+    sizes: np.ndarray
+    shards: Shards
 
     @property
     def cells(self) -> int:
         """Pairs of words that occur together."""
-        return int(self.rows[-1])
+        return int(self.sizes.sum())
 
-    def memory(self, known_cells: int = 0, *, jobs: int | None = None) -> int:
-        """Return the bytes that estimating takes at its peak, this index included.
+    def memory(self, prior_cells: int = 0, *, jobs: int) -> int:
+        """Return the bytes that estimating takes at its peak on so many threads, this index included.
 
-        Parameters
-        ----------
-        known_cells : int
-            Cells of a prior.
-        jobs : int, optional
-            Threads; those of the index without it.
+        ``prior_cells`` are the cells of a prior.
         """
-        index = 12 * len(self.target.words) + 8 * len(self.source.sentences) + 8 * len(self.target.offsets)
+        index = 8 * self.entries[0] + 12 * self.entries[1] + 8 * (self.pairs + 1)
         words = 64 * (len(self.source_counts) + len(self.target_counts))
-        threads = (self.jobs if jobs is None else jobs) * 24 * len(self.target_counts)
-        cells = self.cells + known_cells
-        # with a prior: its tables, the cells of the two apart, and the counts known of each cell
-        grown = 16 * known_cells + 16 * cells if known_cells else 0
+        threads = jobs * 24 * len(self.target_counts)
+        cells = self.cells + prior_cells
+        # with a prior: its tables, the cells of the two apart, and the prior counts of each cell
+        grown = 16 * prior_cells + 16 * cells if prior_cells else 0
         return index + words + threads + BYTES_PER_CELL * cells + grown
-
-    def share(self, work: Callable[[int, int], None]) -> None:
-        """Call ``work(first, last)`` for every range of source words, on the threads."""
-        share(work, self.ranges, self.jobs)
-
-
-def share(
-    work: Callable[[int, int], None], ranges: tuple[tuple[int, int], ...] | list[tuple[int, int]], jobs: int
-) -> None:
-    """Call ``work(first, last)`` for every range, on so many threads."""
-    if jobs == 1:
-        for first, last in ranges:
-            work(first, last)
-        return
-    with ThreadPoolExecutor(jobs) as pool:
-        for _ in pool.map(lambda each: work(*each), ranges):
-            pass
-
-
-def cut(work: np.ndarray, parts: int) -> tuple[tuple[int, int], ...]:
-    """Cut items into at most ``parts`` runs of about equal work; ``work`` (items + 1,) is cumulative."""
-    edges = np.searchsorted(work, np.linspace(0, work[-1], parts + 1))
-    edges[0], edges[-1] = 0, len(work) - 1
-    return tuple((int(first), int(last)) for first, last in pairwise(edges) if first < last)
 
 
 def index(
-    parts: Sequence[Corpus], n_source: int, n_target: int, *, used: np.ndarray | None = None, jobs: int = 1
+    parts: Sequence[Corpus],
+    n_source: int,
+    n_target: int,
+    *,
+    used: np.ndarray | None = None,
+    mapper: Mapper | None = None,
 ) -> Cooccurrence:
     """Index a bitext and count the cells of its table.
 
@@ -207,56 +155,29 @@ def index(
         Sizes of the vocabularies Vs and Vt, >= 0.
     used : ndarray of bool, shape (N,), optional
         The pairs to take; all without it.
-    jobs : int
-        Threads, >= 1; the result does not depend on it, but for its ``ranges``.
+    mapper : Mapper, optional
+        Who counts, and keeps the index; one thread without it. The counts do not depend on it.
 
     Returns
     -------
     Cooccurrence
     """
-    text = read(parts, n_source, n_target, used=used)
-    ranges = cut(text.work(), 1 if jobs == 1 else _RANGES_PER_JOB * jobs) if n_source else ()
-    sizes = np.zeros(n_source, dtype=np.int64)
-
-    def count(first: int, last: int) -> None:
-        sizes[first:last] = count_run(text.source.part(first, last), text.target, n_target)
-
-    share(count, ranges, jobs)
-    return text.counted(sizes, ranges, jobs)
-
-
-def read(parts: Sequence[Corpus], n_source: int, n_target: int, *, used: np.ndarray | None = None) -> Text:
-    """Make bags and inverted index of a bitext, the part of :func:`index` before cells are counted."""
-    source = bags([part.source for part in parts], n_source, used)
-    source_counts = source.counts(n_source)
-    postings = invert(source, n_source)
-    del source
-    target = bags([part.target for part in parts], n_target, used)
-    return Text(postings, target, source_counts, target.counts(n_target))
-
-
-def count_run(source: Postings, target: Bags, n_target: int) -> np.ndarray:
-    """Return the number of cells of each word of a run, int64.
-
-    Parameters
-    ----------
-    source : Postings
-        Of the words of the run (:meth:`Postings.part`).
-    target : Bags
-        All target sentences.
-    n_target : int
-        Size of the target vocabulary.
-    """
-    sizes = np.zeros(len(source.offsets) - 1, dtype=np.int64)
-    kernels.count_cells(
-        read_only(source.offsets),
-        read_only(source.sentences),
-        read_only(target.words),
-        read_only(target.offsets),
-        np.full(n_target, -1, dtype=np.int32),
-        sizes,
-    )
-    return sizes
+    mapper = Threads() if mapper is None else mapper
+    bag = bags([part.source for part in parts], n_source, used)
+    source_counts, postings = bag.counts(n_source), invert(bag, n_source)
+    del bag
+    bag = bags([part.target for part in parts], n_target, used)
+    target_counts, entries = bag.counts(n_target), (len(postings.sentences), len(bag.words))
+    work = np.zeros(n_source + 1, dtype=np.int64)
+    _add_work(postings.offsets, postings.sentences, bag.offsets, work[1:])
+    np.cumsum(work, out=work)
+    shards = cut(work, mapper.word_shards(int(work[-1]))) or ((0, 0),)
+    pairs = len(bag.offsets) - 1
+    source, target = mapper.put(postings), mapper.put(bag)
+    del postings, bag
+    found = mapper.map(count_cells, [(source, target, n_target, shard) for shard in shards])
+    sizes = np.concatenate([mapper.get(each).sizes for each in found])
+    return Cooccurrence(source, target, source_counts, target_counts, entries, pairs, sizes, shards)
 
 
 def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) -> Bags:
@@ -268,15 +189,8 @@ def bags(parts: Sequence[Sentences], size: int, used: np.ndarray | None = None) 
     first = 0
     for part in parts:
         last = first + len(part)
-        kernels.fill_bags(
-            read_only(part.ids),
-            part.offsets,
-            taken[first:last],
-            size,
-            words,
-            repeats,
-            offsets[first : last + 1],
-        )
+        own = Bags(words, repeats, offsets[first : last + 1])
+        _fill_bags(read_only(part.ids), part.offsets, taken[first:last], size, own)
         first = last
     return Bags(shrunk(words, int(offsets[-1])), shrunk(repeats, int(offsets[-1])), offsets)
 
@@ -295,67 +209,188 @@ def shrunk(values: np.ndarray, size: int) -> np.ndarray:
 def invert(bag: Bags, size: int) -> Postings:
     """Return the inverted index of ``size`` words."""
     offsets = np.zeros(size + 1, dtype=np.int64)
-    kernels.count_words(bag.words, offsets[1:])
+    _count_words(bag.words, offsets[1:])
     np.cumsum(offsets, out=offsets)
     sentences = np.empty(len(bag.words), dtype=np.int32)
     repeats = np.empty(len(bag.words), dtype=np.float32)
-    kernels.fill_postings(bag.words, bag.repeats, bag.offsets, offsets[:-1].copy(), sentences, repeats)
+    _fill_postings(bag, offsets[:-1].copy(), sentences, repeats)
     return Postings(offsets, sentences, repeats)
 
 
-def joint_counts(together: Cooccurrence) -> tuple[np.ndarray, np.ndarray]:
-    """Return the cells of the table and how often each pair of words occurs together.
+class Sizes(NamedTuple):
+    """How many cells each word of a shard has, int64."""
 
-    Returns
-    -------
+    sizes: np.ndarray
+
+
+class JointCounts(NamedTuple):
+    """The cells of a shard of the source words.
+
+    Attributes
+    ----------
+    rows : ndarray of int64, shape (words + 1,)
+        Those of word s of the shard are ``rows[s]`` to ``rows[s + 1]``, from 0.
     targets : ndarray of int32, shape (cells,)
         Target words, ascending for each source word.
     joint : ndarray of float32, shape (cells,)
         sum_i min(b_i(s), b_i(t)) > 0.
     """
-    targets = np.empty(together.cells, dtype=np.int32)
-    joint = np.empty(together.cells, dtype=np.float32)
 
-    def fill(first: int, last: int) -> None:
-        cells = slice(together.rows[first], together.rows[last])
-        fill_run(
-            together.source.part(first, last),
-            together.target,
-            len(together.target_counts),
-            together.rows[first : last + 1],
-            (targets[cells], joint[cells]),
-        )
-
-    together.share(fill)
-    return targets, joint
+    rows: np.ndarray
+    targets: np.ndarray
+    joint: np.ndarray
 
 
-def fill_run(
-    source: Postings,
-    target: Bags,
-    n_target: int,
-    rows: np.ndarray,
-    out: tuple[np.ndarray, np.ndarray],
-) -> None:
-    """Write the cells of the words of a run.
+def count_cells(source: Postings, target: Bags, n_target: int, shard: tuple[int, int]) -> Sizes:
+    """Return the number of cells of each word of a shard, given the whole index."""
+    sizes = np.zeros(shard[1] - shard[0], dtype=np.int64)
+    met = np.full(n_target, -1, dtype=np.int32)
+    _count_cells(sealed(source.part(*shard)), sealed(target), met, sizes)
+    return Sizes(sizes)
 
-    Parameters
-    ----------
-    source, target, n_target
-        As for :func:`count_run`.
-    rows : ndarray of int64, shape (words + 1,)
-        Where the cells of each word begin; the first number is that of the first place of `out`.
-    out : tuple of ndarray
-        For targets (int32) and joint counts (float32), both of shape (cells of the run,).
+
+def joint_counts(
+    source: Postings, target: Bags, n_target: int, shard: tuple[int, int], sizes: np.ndarray
+) -> JointCounts:
+    """Return the cells of a shard, given the whole index and what :func:`count_cells` found."""
+    rows = offsets_of(sizes)
+    found = JointCounts(rows, np.empty(rows[-1], dtype=np.int32), np.empty(rows[-1], dtype=np.float32))
+    _fill_cells(sealed(source.part(*shard)), sealed(target), np.zeros(n_target, dtype=np.float32), found)
+    return found
+
+
+@kernel
+def _fill_bags(ids: np.ndarray, starts: np.ndarray, taken: np.ndarray, size: int, bag: Bags) -> None:
+    """Write the bags of some sentences; their first offset says where they begin, the rest are filled."""
+    words, repeats, offsets = bag
+    end = offsets[0]
+    for i in range(len(starts) - 1):
+        if taken[i]:
+            first = end
+            sentence = ids[starts[i] : starts[i + 1]].copy()
+            _sort(sentence)
+            for word in sentence:
+                if word >= size:
+                    break
+                if end > first and words[end - 1] == word:
+                    repeats[end - 1] += 1
+                else:
+                    words[end] = word
+                    repeats[end] = 1
+                    end += 1
+        offsets[i + 1] = end
+
+
+@kernel
+def _fill_postings(bag: Bags, places: np.ndarray, sentences: np.ndarray, repeats: np.ndarray) -> None:
+    """Write the sentences of each word from its place on; ``places`` (V,) is used up."""
+    for i in range(len(bag.offsets) - 1):
+        for entry in range(bag.offsets[i], bag.offsets[i + 1]):
+            word = bag.words[entry]
+            sentences[places[word]] = i
+            repeats[places[word]] = bag.repeats[entry]
+            places[word] += 1
+
+
+@kernel
+def _count_words(words: np.ndarray, counts: np.ndarray) -> None:
+    """Count the entries of each word; NumPy's bincount would first make 8 bytes of each of 4."""
+    for word in words:
+        counts[word] += 1
+
+
+@kernel
+def _add_repeats(words: np.ndarray, repeats: np.ndarray, counts: np.ndarray) -> None:
+    """Add up the occurrences of each word."""
+    for entry in range(len(words)):
+        counts[words[entry]] += np.int64(repeats[entry])
+
+
+@kernel
+def _add_work(postings: np.ndarray, sentences: np.ndarray, offsets: np.ndarray, work: np.ndarray) -> None:
+    """Add up the words beside each source word: what it costs to find its cells."""
+    for s in range(len(work)):
+        for posting in range(postings[s], postings[s + 1]):
+            i = sentences[posting]
+            work[s] += offsets[i + 1] - offsets[i]
+
+
+@kernel
+def _count_cells(source: Postings, target: Bags, met: np.ndarray, sizes: np.ndarray) -> None:
+    """Count the distinct target words beside each source word; ``met`` (Vt,) is all -1 before.
+
+    Unsigned indices of entries and words, here and below, spare a check of each for being negative.
     """
-    kernels.fill_cells(
-        read_only(source.offsets),
-        read_only(source.sentences),
-        read_only(source.repeats),
-        read_only(target.words),
-        read_only(target.repeats),
-        read_only(target.offsets),
-        np.zeros(n_target, dtype=np.float32),
-        read_only(rows),
-        *out,
-    )
+    offsets, words = target.offsets, target.words
+    for s in range(len(sizes)):
+        size = 0
+        for posting in range(source.offsets[s], source.offsets[s + 1]):
+            i = source.sentences[posting]
+            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+                t = np.uint64(words[entry])
+                if met[t] != s:
+                    met[t] = s
+                    size += 1
+        sizes[s] = size
+
+
+@kernel
+def _fill_cells(source: Postings, target: Bags, count: np.ndarray, found: JointCounts) -> None:
+    """Write the cells of a shard's words; ``count`` (Vt,) is all zero before and after."""
+    words, repeats, offsets = target
+    rows, targets, joint = found
+    for s in range(len(rows) - 1):
+        first, last = rows[s], rows[s + 1]
+        cell = first
+        for posting in range(source.offsets[s], source.offsets[s + 1]):
+            i, a = source.sentences[posting], source.repeats[posting]
+            for entry in range(np.uint64(offsets[i]), np.uint64(offsets[i + 1])):
+                t = np.uint64(words[entry])
+                if count[t] == 0:
+                    targets[cell] = words[entry]
+                    cell += 1
+                count[t] += min(a, repeats[entry])
+        row = targets[first:last]
+        # a row that holds much of the vocabulary is put in order by a walk over the vocabulary
+        if len(row) * 16 > len(count):
+            place = 0
+            for word in range(len(count)):
+                if count[word] != 0:
+                    row[place] = word
+                    place += 1
+        else:
+            _sort(row)
+        for cell in range(first, last):
+            joint[cell] = count[targets[cell]]
+            count[targets[cell]] = 0
+
+
+@kernel
+def _sort(values: np.ndarray) -> None:
+    """Put values in ascending order (Shell's method: numpy's sorting takes seconds to compile)."""
+    gap = 1
+    while gap < len(values) // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, len(values)):
+            value, place = values[i], i
+            while place >= gap and values[place - gap] > value:
+                values[place] = values[place - gap]
+                place -= gap
+            values[place] = value
+        gap //= 3
+
+
+@kernel
+def first_at_least(values: np.ndarray, low: int, high: int, least: int) -> int:
+    """Return the first place from ``low`` to ``high`` with a value of at least ``least``, else ``high``.
+
+    The values between are ascending. (numpy's search takes ten times as long to compile.)
+    """
+    while low < high:
+        middle = (low + high) // 2
+        if values[middle] < least:
+            low = middle + 1
+        else:
+            high = middle
+    return low

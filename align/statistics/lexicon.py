@@ -14,19 +14,31 @@ The tables are estimated over all cells; then those are dropped in which both pr
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
-from align.core.arrays import load_array, save_array
-from align.core.errors import InputError
+from align.core.kernels import kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus
-from align.statistics import cooccurrence, lexicon_kernels, model1
-from align.statistics.cooccurrence import Cooccurrence, shrunk
-from align.statistics.model1_runs import Counts
+from align.statistics import model1
+from align.statistics.cooccurrence import (
+    Bags,
+    Cooccurrence,
+    JointCounts,
+    Postings,
+    first_at_least,
+    index,
+    joint_counts,
+    sealed,
+    shrunk,
+)
+from align.statistics.mapper import Mapper, Threads, writable
+from align.statistics.model1 import Cells, Tables, WordFactors
+from align.statistics.records import check_columns, check_offsets, load_columns, save_record
 
 
 @dataclass(frozen=True)
@@ -72,41 +84,6 @@ class Lexicon:
         """Return the source word of every cell, int32, shape (cells,)."""
         return np.repeat(np.arange(len(self.source_counts), dtype=np.int32), np.diff(self.offsets))
 
-    def joint(self) -> np.ndarray:
-        """Return how often the words of each cell occur together, float32, shape (cells,)."""
-        both = self.source_counts[self.sources()] + self.target_counts[self.targets]
-        return (self.dice * both / 2).astype(np.float32)
-
-    def words(self, first: int, last: int) -> Lexicon:
-        """Return the rows of source words ``first`` to ``last``, numbered from 0."""
-        begin, end = self.offsets[first], self.offsets[last]
-        return Lexicon(
-            self.offsets[first : last + 1] - begin,
-            self.targets[begin:end],
-            self.dice[begin:end],
-            self.forward[begin:end],
-            self.reverse[begin:end],
-            self.null_forward,
-            self.null_reverse[first:last],
-            self.source_counts[first:last],
-            self.target_counts,
-        )
-
-    @classmethod
-    def join(cls, runs: Sequence[Lexicon]) -> Lexicon:
-        """Return the tables of run after run of source words, at least one: :meth:`words` undone."""
-        sizes = np.concatenate([np.diff(run.offsets) for run in runs])
-        offsets = offsets_of(sizes)
-        targets, dice, forward, reverse, null_reverse, source_counts = (
-            np.concatenate([getattr(run, name) for run in runs])
-            for name in ("targets", "dice", "forward", "reverse", "null_reverse", "source_counts")
-        )
-        first = runs[0]
-        return cls(
-            *(offsets, targets, dice, forward, reverse),
-            *(first.null_forward, null_reverse, source_counts, first.target_counts),
-        )
-
     def renumbered(
         self, source_ids: np.ndarray, target_ids: np.ndarray, n_source: int, n_target: int
     ) -> Lexicon:
@@ -143,9 +120,7 @@ class Lexicon:
 
     def save(self, folder: Path) -> None:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""
-        folder.mkdir(parents=True, exist_ok=True)
-        for field in fields(self):
-            save_array(folder / f"{field.name}.npy", getattr(self, field.name))
+        save_record(self, folder)
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = False) -> Lexicon:
@@ -156,34 +131,50 @@ class Lexicon:
         InputError
             If a file is missing, is no array file, or does not fit the others.
         """
-        arrays = {}
-        for name in (field.name for field in fields(cls)):
-            path = folder / f"{name}.npy"
-            arrays[name] = load_array(path, mapped=mapped, remedy="make the tables again")
-            if arrays[name].ndim != 1:
-                raise InputError(f"{path}: shape {arrays[name].shape}, not a row; make the tables again")
-        lexicon = cls(**arrays)
-        cells, n_source, n_target = lexicon.cells, len(lexicon.source_counts), len(lexicon.target_counts)
-        sizes = dict.fromkeys(arrays, cells) | {
-            "offsets": n_source + 1,
-            "null_forward": n_target,
-            "null_reverse": n_source,
-            "source_counts": n_source,
-            "target_counts": n_target,
+        found = load_columns(cls, folder, mapped=mapped)
+        cells, n_source, n_target = (
+            len(found[name]) for name in ("targets", "source_counts", "target_counts")
+        )
+        expected: dict[str, tuple[type, int]] = {
+            "offsets": (np.int64, n_source + 1),
+            "targets": (np.int32, cells),
+            "source_counts": (np.int64, n_source),
+            "target_counts": (np.int64, n_target),
         }
-        for name, values in arrays.items():
-            if values.shape != (sizes[name],):
-                raise InputError(
-                    f"{folder / f'{name}.npy'}: shape {values.shape}, not ({sizes[name]},); "
-                    "make the tables again"
-                )
-        if (
-            lexicon.offsets[0] != 0
-            or lexicon.offsets[-1] != cells
-            or np.diff(lexicon.offsets).min(initial=0) < 0
-        ):
-            raise InputError(f"{folder / 'offsets.npy'}: does not fit {cells} cells; make the tables again")
-        return lexicon
+        expected |= {name: (np.float32, cells) for name in ("dice", "forward", "reverse")}
+        expected |= {"null_forward": (np.float32, n_target), "null_reverse": (np.float32, n_source)}
+        check_columns(found, expected, folder)
+        check_offsets(found["offsets"], cells, "cells", folder)
+        return cls(**found)
+
+
+class PriorRows(NamedTuple):
+    """What the cells of a shard need of a prior: rows of its tables, and all counts of target words."""
+
+    rows: np.ndarray
+    targets: np.ndarray
+    dice: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
+    source_counts: np.ndarray
+    target_counts: np.ndarray
+
+
+class WordCounts(NamedTuple):
+    """Occurrences of each source and target word, those of a prior among them; int64."""
+
+    source: np.ndarray
+    target: np.ndarray
+
+
+class Rows(NamedTuple):
+    """What a shard of the source words has of its own in the finished tables (:class:`Lexicon`)."""
+
+    offsets: np.ndarray
+    targets: np.ndarray
+    dice: np.ndarray
+    forward: np.ndarray
+    reverse: np.ndarray
 
 
 def estimate(
@@ -196,7 +187,7 @@ def estimate(
     min_probability: float = 1e-5,
     prior: Lexicon | None = None,
     prior_weight: float = 1.0,
-    jobs: int = 1,
+    mapper: Mapper | None = None,
     on_iteration: Callable[[int, float, float], None] | None = None,
 ) -> Lexicon:
     """Estimate Dice and Model 1 in both directions.
@@ -219,8 +210,9 @@ def estimate(
         those of this corpus, as if its text stood beside, aligned as it was.
     prior_weight : float
         What an occurrence in the text of the prior counts against one in this, > 0.
-    jobs : int
-        Threads, >= 1; the result does not depend on it.
+    mapper : Mapper, optional
+        Who does the work in shards: that which made the index, or other threads. One thread without it; the
+        result does not depend on it.
     on_iteration : function, optional
         Called after each round with its number and the log-likelihoods
         (:func:`align.statistics.model1.train`).
@@ -229,115 +221,74 @@ def estimate(
     -------
     Lexicon
     """
-    together = (
-        corpus
-        if isinstance(corpus, Cooccurrence)
-        else cooccurrence.index([corpus], n_source, n_target, jobs=jobs)
+    mapper = Threads() if mapper is None else mapper
+    cooccurrence = (
+        corpus if isinstance(corpus, Cooccurrence) else index([corpus], n_source, n_target, mapper=mapper)
     )
-    source_counts, target_counts = counts_with(together, prior, prior_weight)
-    rows, targets, dice, known = begin(
-        together.rows, *cooccurrence.joint_counts(together), source_counts, target_counts, prior, prior_weight
-    )
-    tables = model1.train(
-        together,
-        rows,
-        targets,
+    counts = _counts(cooccurrence, prior, prior_weight)
+    stored = mapper.put(counts)
+    pieces = []
+    for first, last in cooccurrence.shards:
+        own = None if prior is None else mapper.put(_prior_rows(prior, first, last))
+        found = cooccurrence.source, cooccurrence.target, (first, last), cooccurrence.sizes[first:last]
+        pieces.append((*found, stored, own, float(prior_weight)))
+    cells = mapper.map(begin_cells, pieces)
+    model = model1.train(
+        *(cooccurrence, cells, mapper),
         iterations=iterations,
         smoothing=smoothing,
-        known=known,
         on_iteration=on_iteration,
     )
-    lexicon = Lexicon(
-        rows,
-        targets,
-        dice,
-        tables.forward,
-        tables.reverse,
-        tables.null_forward,
-        tables.null_reverse,
-        source_counts,
-        target_counts,
-    )
-    return prune(lexicon, min_probability)
+    words = mapper.put(model.words)
+    finishing = [(*each, words, float(min_probability)) for each in zip(cells, model.tables, strict=True)]
+    null = model.words.null_forward, model.words.null_reverse.astype(np.float32)
+    rows = [mapper.get(each) for each in mapper.map(finish_rows, finishing)]
+    del cells, model, finishing  # to threads these are the arrays of the rows
+    return Lexicon(*_joined(rows), *null, *counts)
 
 
-def counts_with(
-    together: Cooccurrence, prior: Lexicon | None, weight: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the occurrences of each source and target word, those of a prior among them."""
-    if prior is None:
-        return together.source_counts, together.target_counts
-    return (
-        together.source_counts + _weighted(prior.source_counts, weight),
-        together.target_counts + _weighted(prior.target_counts, weight),
-    )
-
-
-def begin(
-    rows: np.ndarray,
-    targets: np.ndarray,
-    joint: np.ndarray,
-    source_counts: np.ndarray,
-    target_counts: np.ndarray,
-    prior: Lexicon | None = None,
-    weight: float = 1.0,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counts | None]:
-    """Make Dice coefficients of joint counts, those of a prior added; of all source words or of a run.
+def begin_cells(
+    source: Postings,
+    target: Bags,
+    shard: tuple[int, int],
+    sizes: np.ndarray,
+    counts: WordCounts,
+    prior: PriorRows | None,
+    weight: float,
+) -> Cells:
+    """Return the cells of a shard of the source words, those of the corpus or of the prior.
 
     Parameters
     ----------
-    rows : ndarray of int64, shape (words + 1,)
-        Where the cells of each word begin, from 0.
-    targets, joint : ndarray
-        Of the cells (:func:`align.statistics.cooccurrence.joint_counts`); used up.
-    source_counts, target_counts : ndarray of int64, shapes (words,) and (Vt,)
-        Of :func:`counts_with`.
-    prior : Lexicon, optional
-        Of the same words (:meth:`Lexicon.words`).
+    source, target
+        The whole index.
+    shard : tuple of int
+        The first source word, and the one behind the last.
+    sizes : ndarray of int64
+        Cells of the shard's words in the corpus.
+    counts : WordCounts
+    prior : PriorRows, optional
+        Of the same words.
     weight : float
         As of :func:`estimate`.
-
-    Returns
-    -------
-    rows, targets, dice : ndarray
-        Of the cells that are in the corpus or in the prior.
-    known : Counts or None
-        What Model 1 knows from the prior.
     """
-    known = None
-    if prior is not None:
-        rows, targets, joint, known = _add_prior(rows, targets, joint, prior, weight)
-    lexicon_kernels.joint_to_dice(rows, targets, joint, source_counts, target_counts)
-    return rows, targets, joint, known
+    found = joint_counts(source, target, len(counts.target), shard, sizes)
+    none = np.zeros(0, dtype=np.float32)
+    cells = Cells(*found, none, none) if prior is None else _with_prior(found, sealed(prior), weight)
+    _joint_to_dice(cells, read_only(counts.source[slice(*shard)]), read_only(counts.target))
+    return cells
 
 
-def prune(lexicon: Lexicon, min_probability: float) -> Lexicon:
-    """Drop the cells in which both probabilities are below ``min_probability``.
+def finish_rows(cells: Cells, tables: Tables, words: WordFactors, min_probability: float) -> Rows:
+    """Return the finished tables of a shard without the cells that are improbable in both directions.
 
-    The cells that stay are moved together within the arrays they are in, to spare memory: the lexicon given
-    is used up.
+    The cells that stay are moved to the front of the arrays they are in, to spare memory: cells and tables
+    are used up.
     """
-    offsets = np.empty_like(lexicon.offsets)
-    kept = lexicon_kernels.move_together(
-        lexicon.offsets,
-        lexicon.targets,
-        lexicon.dice,
-        lexicon.forward,
-        lexicon.reverse,
-        float(min_probability),
-        offsets,
-    )
-    return Lexicon(
-        offsets,
-        shrunk(lexicon.targets, kept),
-        shrunk(lexicon.dice, kept),
-        shrunk(lexicon.forward, kept),
-        shrunk(lexicon.reverse, kept),
-        lexicon.null_forward,
-        lexicon.null_reverse,
-        lexicon.source_counts,
-        lexicon.target_counts,
-    )
+    rows = Rows(np.empty_like(cells.rows), *map(writable, (cells.targets, cells.dice, *tables[:2])))
+    _scale_columns(rows.targets, rows.reverse, read_only(words.scale))
+    kept = _move_to_front(read_only(cells.rows), rows, min_probability)
+    return Rows(rows.offsets, *(shrunk(values, kept) for values in rows[1:]))
 
 
 def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -358,15 +309,14 @@ def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray
     n, m = block.source.lengths(), block.target.lengths()
     offsets = offsets_of(n.astype(np.int64) * m)
     found = np.empty(offsets[-1], dtype=np.int64)
-    lexicon_kernels.find_cells(
-        read_only(block.source.ids),
-        block.source.offsets,
-        read_only(block.target.ids),
-        block.target.offsets,
-        read_only(lexicon.offsets),
-        read_only(lexicon.targets),
-        offsets,
-        found,
+    _find_cells(
+        *(
+            read_only(block.source.ids),
+            block.source.offsets,
+            read_only(block.target.ids),
+            block.target.offsets,
+        ),
+        *(read_only(lexicon.offsets), read_only(lexicon.targets), offsets, found),
     )
     there = found >= 0
     where = found[there]
@@ -379,27 +329,157 @@ def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray
     return spread(lexicon.dice), spread(lexicon.forward), spread(lexicon.reverse)
 
 
-def _weighted(counts: np.ndarray, weight: float) -> np.ndarray:
-    # rounded up: a word of the prior that has a cell has a count
-    return np.ceil(weight * counts).astype(np.int64)
+def _counts(cooccurrence: Cooccurrence, prior: Lexicon | None, weight: float) -> WordCounts:
+    """Return the occurrences of each word; a word of the prior that has a cell has a count: rounded up."""
+    source, target = cooccurrence.source_counts, cooccurrence.target_counts
+    if prior is not None:
+        source = source + np.ceil(weight * prior.source_counts).astype(np.int64)
+        target = target + np.ceil(weight * prior.target_counts).astype(np.int64)
+    return WordCounts(source, target)
 
 
-def _add_prior(
-    rows: np.ndarray, targets: np.ndarray, joint: np.ndarray, prior: Lexicon, weight: float
-) -> tuple[np.ndarray, np.ndarray, np.ndarray, Counts]:
-    """Return the cells of corpus and prior together, their joint counts, and the prior's counts."""
-    known = tuple(
-        read_only(values)
-        for values in (
-            *(prior.offsets, prior.targets, prior.dice, prior.forward, prior.reverse),
-            *(prior.source_counts, prior.target_counts),
-        )
+def _prior_rows(prior: Lexicon, first: int, last: int) -> PriorRows:
+    """Return the rows of source words ``first`` to ``last``."""
+    begin, end = prior.offsets[first], prior.offsets[last]
+    return PriorRows(
+        prior.offsets[first : last + 1] - begin,
+        prior.targets[begin:end],
+        prior.dice[begin:end],
+        prior.forward[begin:end],
+        prior.reverse[begin:end],
+        prior.source_counts[first:last],
+        prior.target_counts,
     )
-    all_rows = np.zeros(len(rows), dtype=np.int64)
-    lexicon_kernels.count_united(rows, targets, known[0], known[1], all_rows)
-    all_targets = np.empty(all_rows[-1], dtype=np.int32)
-    all_joint, forward, reverse = (np.zeros(all_rows[-1], dtype=np.float32) for _ in range(3))
-    lexicon_kernels.unite(
-        (rows, targets, joint), known, float(weight), all_rows, (all_targets, all_joint, forward, reverse)
-    )
-    return all_rows, all_targets, all_joint, Counts(forward, reverse)
+
+
+def _with_prior(found: JointCounts, prior: PriorRows, weight: float) -> Cells:
+    """Return the cells of corpus and prior together, with their joint counts, and the prior's counts."""
+    rows = np.zeros(len(found.rows), dtype=np.int64)
+    _count_united(found, prior, rows)
+    joint, forward, reverse = (np.zeros(rows[-1], dtype=np.float32) for _ in range(3))
+    cells = Cells(rows, np.empty(rows[-1], dtype=np.int32), joint, forward, reverse)
+    _unite(found, prior, weight, cells)
+    return cells
+
+
+def _joined(shards: list[Rows]) -> Rows:
+    """Put the rows of all shards one after the other; each array's memory is given back at once."""
+    offsets = offsets_of(np.concatenate([np.diff(each.offsets) for each in shards]))
+    columns = [list(values) for values in zip(*shards, strict=True)][1:]
+    shards.clear()
+    return Rows(offsets, *map(_grown, columns))
+
+
+def _grown(parts: list[np.ndarray]) -> np.ndarray:
+    """Return arrays one after the other; the first one grows, the others are used up."""
+    parts.reverse()
+    whole = parts.pop()
+    if not (whole.flags.owndata and whole.flags.writeable):
+        whole = np.array(whole)
+    while parts:
+        part = parts.pop()
+        end = len(whole)
+        whole.resize(end + len(part), refcheck=False)
+        whole[end:] = part
+    return whole
+
+
+@kernel
+def _scale_columns(targets: np.ndarray, values: np.ndarray, scale: np.ndarray) -> None:
+    """Multiply every value by the factor of its target word."""
+    for cell in range(len(targets)):
+        values[cell] *= scale[targets[cell]]
+
+
+@kernel
+def _count_united(found: JointCounts, prior: PriorRows, rows: np.ndarray) -> None:
+    """Fill ``rows`` for a table with the cells of corpus and prior; targets are ascending in both."""
+    for s in range(len(rows) - 1):
+        one, other, size = found.rows[s], prior.rows[s], 0
+        while one < found.rows[s + 1] or other < prior.rows[s + 1]:
+            first, second = _next(s, one, other, found, prior)
+            one += first
+            other += second
+            size += 1
+        rows[s + 1] = rows[s] + size
+
+
+@kernel
+def _unite(found: JointCounts, prior: PriorRows, weight: float, cells: Cells) -> None:
+    """Write the cells of corpus and prior with their joint counts in ``dice``, and the prior's counts."""
+    rows, targets, joint, forward, reverse = cells
+    for s in range(len(rows) - 1):
+        one, other = found.rows[s], prior.rows[s]
+        for cell in range(rows[s], rows[s + 1]):
+            first, second = _next(s, one, other, found, prior)
+            if first:
+                targets[cell] = found.targets[one]
+                joint[cell] += found.joint[one]
+                one += 1
+            if second:
+                t = prior.targets[other]
+                both = prior.source_counts[s] + prior.target_counts[t]
+                targets[cell] = t
+                joint[cell] += weight * prior.dice[other] * both / 2
+                forward[cell] = weight * prior.forward[other] * prior.source_counts[s]
+                reverse[cell] = weight * prior.reverse[other] * prior.target_counts[t]
+                other += 1
+
+
+@kernel
+def _next(s: int, one: int, other: int, found: JointCounts, prior: PriorRows) -> tuple[bool, bool]:
+    """Tell whether the next target word of a row is that of the corpus, and that of the prior."""
+    in_first, in_second = one < found.rows[s + 1], other < prior.rows[s + 1]
+    first = in_first and (not in_second or found.targets[one] <= prior.targets[other])
+    second = in_second and (not in_first or prior.targets[other] <= found.targets[one])
+    return first, second
+
+
+@kernel
+def _joint_to_dice(cells: Cells, source_counts: np.ndarray, target_counts: np.ndarray) -> None:
+    """Turn the joint counts that stand for them into Dice coefficients."""
+    for s in range(len(cells.rows) - 1):
+        for cell in range(cells.rows[s], cells.rows[s + 1]):
+            cells.dice[cell] *= 2 / (source_counts[s] + target_counts[cells.targets[cell]])
+
+
+@kernel
+def _move_to_front(rows: np.ndarray, tables: Rows, least: float) -> int:
+    """Move the cells that stay to the front, fill their ``offsets``, return their number."""
+    offsets, targets, dice, forward, reverse = tables
+    kept = 0
+    offsets[0] = 0
+    for s in range(len(rows) - 1):
+        for cell in range(rows[s], rows[s + 1]):
+            if forward[cell] >= least or reverse[cell] >= least:
+                targets[kept] = targets[cell]
+                dice[kept] = dice[cell]
+                forward[kept] = forward[cell]
+                reverse[kept] = reverse[cell]
+                kept += 1
+        offsets[s + 1] = kept
+    return kept
+
+
+@kernel
+def _find_cells(
+    source_ids: np.ndarray,
+    source_offsets: np.ndarray,
+    target_ids: np.ndarray,
+    target_offsets: np.ndarray,
+    rows: np.ndarray,
+    targets: np.ndarray,
+    offsets: np.ndarray,
+    found: np.ndarray,
+) -> None:
+    """Write the cell of every edge, -1 where the words have none."""
+    for i in range(len(offsets) - 1):
+        edge = offsets[i]
+        for j in range(source_offsets[i], source_offsets[i + 1]):
+            s = source_ids[j]
+            begin, end = (rows[s], rows[s + 1]) if s < len(rows) - 1 else (0, 0)
+            for k in range(target_offsets[i], target_offsets[i + 1]):
+                t = target_ids[k]
+                cell = first_at_least(targets, begin, end, t)
+                found[edge] = cell if cell < end and targets[cell] == t else -1
+                edge += 1

@@ -17,13 +17,13 @@ symmetric Dirichlet prior of that size (Riley and Gildea 2012 [2]_)
 K_s cells in the row, which keeps rare words from taking the blame for everything. The last round is never
 smoothed, so that the rows of the result sum to one.
 
-The rounds walk over the source words, with the row of each spread out over an array of the target
-vocabulary, so that memory is read in order and nothing is looked up. den needs a walk of its own. In the
-other direction den sums over the target words of one sentence and is at hand at once, so that the
-same second walk serves both. The first walk is done for runs of sentences, the second for runs of source
-words, none of which needs another's result: :func:`train` shares them out to threads, :func:`learn` to
-whatever :class:`Walks` stands for. Every cell is summed in one fixed order: any number of threads or runs
-gives the same bytes.
+A round walks over the source words, with the row of each spread out over an array of the target
+vocabulary, so that memory is read in order and nothing is looked up. The E-step has two parts. den needs a
+walk of its own, in shards of the sentences (:func:`denominators`). In the other direction den sums over the
+target words of one sentence and is at hand at once, so that one further walk, in shards of the source words,
+serves both directions (:func:`expected_counts`). No shard needs another's result: a
+:class:`~align.statistics.mapper.Mapper` has them done. Every cell is summed in one fixed order, and so are
+the columns, NULL and the likelihood, by :func:`train`: any mapper and any shards give the same bytes.
 
 References
 ----------
@@ -34,266 +34,482 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+import math
+from collections.abc import Callable, Iterable
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.core.ragged import read_only
-from align.statistics import lexicon_kernels
-from align.statistics.cooccurrence import Cooccurrence, cut, share
-from align.statistics.model1_runs import (
-    Cells,
-    Counts,
-    Round,
-    add_denominators,
-    begin_denominators,
-    expect_run,
-)
+from align.statistics.cooccurrence import Bags, Cooccurrence, Postings, first_at_least, sealed
+from align.statistics.mapper import Mapper, cut, writable
 
 
-class Walks(Protocol):
-    """Does the walks of the rounds over all runs; what they give comes back in the order of the runs."""
-
-    def divide(self, null: np.ndarray, count: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
-        """Find den of every entry and call ``count(words, repeats, den)`` for piece after piece of the bags.
-
-        ``null`` is p(t | NULL), float32. ``count`` makes b / den of den in place, for :meth:`expect`.
-        """
-        ...
-
-    def expect(
-        self, scale: np.ndarray, null_reverse: np.ndarray, smoothing: tuple[float, float]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """Put the next tables in the place of the old; return NULL's counts and the log-likelihoods, (Vs,).
-
-        The arguments are those of :class:`Round`.
-        """
-        ...
-
-    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        """Yield the target words and the reverse counts of the cells, piece after piece."""
-        ...
-
-    def known_columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]] | None:
-        """Yield the target words and the reverse counts known beforehand; None: nothing is known."""
-        ...
-
-
-@dataclass(frozen=True)
-class Words:
-    """What :func:`learn` finds of single words.
+class Cells(NamedTuple):
+    """The cells of a shard of the source words.
 
     Attributes
     ----------
-    scale : ndarray of float64, shape (Vt,)
-        Factors that make the reverse counts of the last round probabilities.
-    null_forward, null_reverse : ndarray of float32, shapes (Vt,) and (Vs,)
-        p(t | NULL) and p(s | NULL).
+    rows : ndarray of int64, shape (words + 1,)
+        Those of word s of the shard are ``rows[s]`` to ``rows[s + 1]``, from 0.
+    targets : ndarray of int32, shape (cells,)
+        Target words, ascending for each source word.
+    dice : ndarray of float32, shape (cells,)
+        Dice coefficients.
+    prior_forward, prior_reverse : ndarray of float32, shape (cells,) or (0,)
+        Prior counts of target words given source words and of source words given target words, >= 0, which
+        are added to the expected ones in every round; empty without a prior.
     """
 
-    scale: np.ndarray
-    null_forward: np.ndarray
-    null_reverse: np.ndarray
+    rows: np.ndarray
+    targets: np.ndarray
+    dice: np.ndarray
+    prior_forward: np.ndarray
+    prior_reverse: np.ndarray
 
 
-@dataclass(frozen=True)
-class Tables:
-    """What Model 1 has learnt.
+class Tables(NamedTuple):
+    """What a round makes of the cells of a shard.
 
     Attributes
     ----------
-    forward, reverse : ndarray of float32, shape (cells,)
-        p(t | s) and p(s | t).
-    null_forward : ndarray of float32, shape (Vt,)
-        p(t | NULL).
-    null_reverse : ndarray of float32, shape (Vs,)
-        p(s | NULL).
+    forward : ndarray of float32, shape (cells,)
+        p(t | s).
+    reverse : ndarray of float32, shape (cells,)
+        Counts of s given t, which :attr:`WordFactors.scale` makes probabilities.
+    null_counts : ndarray of float64, shape (words,)
+        What NULL gets of each source word.
+    likelihood : ndarray of float64, shape (words,)
+        The log-likelihood of its occurrences but for the model's choices.
     """
 
     forward: np.ndarray
     reverse: np.ndarray
+    null_counts: np.ndarray
+    likelihood: np.ndarray
+
+
+class WordFactors(NamedTuple):
+    """What a round needs of single words.
+
+    Attributes
+    ----------
+    null_forward : ndarray of float32, shape (Vt,)
+        p(t | NULL).
+    null_reverse : ndarray of float64, shape (Vs,)
+        p(s | NULL).
+    scale : ndarray of float64, shape (Vt,)
+        Factors that make the reverse counts of the round before probabilities.
+    """
+
     null_forward: np.ndarray
     null_reverse: np.ndarray
+    scale: np.ndarray
+
+
+class Ratio(NamedTuple):
+    """b_i(t) / den_i(t) of each entry of the target bags, float32, shape (U,)."""
+
+    ratio: np.ndarray
+
+
+class Model1(NamedTuple):
+    """What Model 1 has learnt.
+
+    Attributes
+    ----------
+    tables : list
+        :class:`Tables` of each shard, as the mapper has stored them.
+    words : WordFactors
+        Those of the last round.
+    """
+
+    tables: list[Any]
+    words: WordFactors
 
 
 def train(
-    together: Cooccurrence,
-    rows: np.ndarray,
-    targets: np.ndarray,
+    cooccurrence: Cooccurrence,
+    cells: list[Any],
+    mapper: Mapper,
     *,
     iterations: int,
     smoothing: float,
-    known: Counts | None = None,
     on_iteration: Callable[[int, float, float], None] | None = None,
-) -> Tables:
-    """Run EM from a uniform start, or from what is known.
+) -> Model1:
+    """Run EM from a uniform start, or from prior counts.
 
     Parameters
     ----------
-    together : Cooccurrence
+    cooccurrence : Cooccurrence
         The index of the bitext.
-    rows : ndarray of int64, shape (Vs + 1,)
-        The cells of source word s are ``rows[s]`` to ``rows[s + 1]``.
-    targets : ndarray of int32, shape (cells,)
-        Target words of the cells; every pair of words that occurs together has one.
+    cells : list
+        :class:`Cells` of each of its shards, as the mapper has stored them; every pair of words that occurs
+        together has one.
+    mapper : Mapper
+        Who does the E-steps.
     iterations : int
         Rounds, >= 1.
     smoothing : float
         Size of the Dirichlet prior in counts a cell, >= 0; 0 is maximum likelihood.
-    known : Counts, optional
-        Counts of another corpus.
     on_iteration : function, optional
         Called with the number of the round (from 1) and the log-likelihoods, in nats, of the target side
         given the source and of the source side given the target, under the tables the round began with.
 
     Returns
     -------
-    Tables
+    Model1
     """
-    n_source, n_target = len(rows) - 1, len(together.target_counts)
-    cells = Cells.begin(rows, targets, n_source, n_target, known)
-    words = learn(
-        _Threads(together, cells),
-        n_source,
-        n_target,
-        choices=log_choices(together),
-        iterations=iterations,
-        smoothing=smoothing,
-        on_iteration=on_iteration,
-    )
-    lexicon_kernels.scale_columns(targets, cells.reverse, words.scale)
-    return Tables(cells.forward, cells.reverse, words.null_forward, words.null_reverse)
+    n_source, n_target = len(cooccurrence.source_counts), len(cooccurrence.target_counts)
+    choices = log_choices(mapper.get(cooccurrence.source), mapper.get(cooccurrence.target))
+    tables = mapper.map(first_tables, [(each, n_source, n_target) for each in cells])
+    scale, sizes = _first_scale(map(mapper.get, cells), n_target)
+    null_forward, null_reverse = (np.full(size, 1 / max(size, 1)) for size in (n_target, n_source))
+    before = 0.0
+    for iteration in range(1, iterations + 1):
+        now = float(smoothing) if iteration < iterations else 0.0
+        tables, null_counts, ahead = _e_step(
+            *(cooccurrence, cells, tables, mapper),
+            *(null_forward, null_reverse, scale, (before, now)),
+        )
+        found = [mapper.get(each) for each in tables]
+        if on_iteration is not None:
+            back = float(np.concatenate([each.likelihood for each in found]).sum())
+            on_iteration(iteration, ahead - choices[0], back - choices[1])
+        scale = np.zeros(n_target)
+        for own, each in zip(map(mapper.get, cells), found, strict=True):
+            _sum_columns(read_only(own.targets), read_only(each.reverse), scale)
+        _invert_totals(scale, sizes, now)
+        null_forward = _shares(null_counts)
+        null_reverse = _shares(np.concatenate([each.null_counts for each in found]))
+        del found  # a mapped file keeps its place on the disk
+        before = now
+    return Model1(tables, WordFactors(null_forward.astype(np.float32), null_reverse, scale))
 
 
-def learn(
-    walks: Walks,
-    n_source: int,
-    n_target: int,
-    *,
-    choices: tuple[float, float],
-    iterations: int,
-    smoothing: float,
-    on_iteration: Callable[[int, float, float], None] | None = None,
-) -> Words:
-    """Run EM over cells that lie where ``walks`` has them: all of :func:`train` but the walks.
+def first_tables(cells: Cells, n_source: int, n_target: int) -> Tables:
+    """Return uniform tables of a shard, or those of its prior counts, given the whole vocabularies' sizes."""
+    forward = np.full(len(cells.targets), 1 / max(n_target, 1), dtype=np.float32)
+    reverse = np.full(len(cells.targets), 1 / max(n_source, 1), dtype=np.float32)
+    if len(cells.prior_forward):
+        # one count spread over the vocabulary keeps what has no prior count possible
+        forward += cells.prior_forward
+        _divide_rows(read_only(cells.rows), forward, read_only(cells.prior_forward))
+        reverse += cells.prior_reverse
+    return Tables(forward, reverse, np.zeros(0), np.zeros(0))
+
+
+def denominators(
+    source: Postings,
+    target: Bags,
+    shard: tuple[int, int],
+    cells: Iterable[Cells],
+    tables: Iterable[Tables],
+    words: WordFactors,
+    den: np.ndarray,
+) -> None:
+    """Do the first part of an E-step for a shard of the sentences: find den of its entries.
 
     Parameters
     ----------
-    walks : Walks
-        At its first tables (:meth:`Cells.begin`); at the last ones afterwards.
-    n_source, n_target : int
-        Sizes of the vocabularies.
-    choices : tuple of float
-        See :func:`log_choices`.
-    iterations, smoothing, on_iteration
-        As for :func:`train`.
-
-    Returns
-    -------
-    Words
+    source, target
+        The whole index.
+    shard : tuple of int
+        The first sentence, and the one behind the last.
+    cells, tables : iterable
+        Of all shards of the source words, in order.
+    words : WordFactors
+    den : ndarray of float32, shape (entries of the shard,)
+        Is filled.
     """
-    smoothing = float(smoothing)  # a whole number would be compiled anew
-    scale, sizes = _first_scale(walks, n_target)
-    null_forward = np.full(n_target, 1 / max(n_target, 1))
-    null_reverse = np.full(n_source, 1 / max(n_source, 1))
-    before = 0.0
-    for iteration in range(1, iterations + 1):
-        now = smoothing if iteration < iterations else 0.0
-        null = _Null(null_forward)
-        walks.divide(null_forward.astype(np.float32), null.count)
-        null_counts, likelihood = walks.expect(scale, null_reverse, (before, now))
-        if on_iteration is not None:
-            on_iteration(iteration, null.likelihood - choices[0], float(likelihood.sum()) - choices[1])
-        scale = np.zeros(n_target)
-        for targets, counts in walks.columns():
-            lexicon_kernels.sum_columns(read_only(targets), read_only(counts), scale)
-        lexicon_kernels.invert_totals(scale, sizes, now)
-        null_forward, null_reverse = _shares(null.counts), _shares(null_counts)
-        before = now
-    return Words(scale, null_forward.astype(np.float32), null_reverse.astype(np.float32))
+    own = sealed(target.part(*shard))
+    _take(read_only(words.null_forward), own.words, den)
+    row = np.zeros(len(words.null_forward), dtype=np.float32)
+    first = 0
+    for each, table in zip(cells, tables, strict=True):
+        last = first + len(each.rows) - 1
+        postings = sealed(source.part(first, last))
+        _add_denominators(shard[0], postings, own, row, sealed(each), read_only(table.forward), den)
+        first = last
 
 
-def _first_scale(walks: Walks, n_target: int) -> tuple[np.ndarray, np.ndarray]:
+def expected_counts(
+    source: Postings,
+    target: Bags,
+    shard: tuple[int, int],
+    cells: Cells,
+    tables: Tables,
+    words: WordFactors,
+    ratio: Ratio,
+    smoothing: tuple[float, float],
+) -> Tables:
+    """Do the second part of an E-step, and the M-step but for columns, for a shard of the source words.
+
+    Parameters
+    ----------
+    source, target
+        The whole index.
+    shard : tuple of int
+        The first source word, and the one behind the last.
+    cells, tables
+        Of the shard; the tables are used up if they can be written to.
+    words : WordFactors
+    ratio : Ratio
+    smoothing : tuple of float
+        That of the reverse counts there are, and that of the forward counts to come, >= 0.
+    """
+    size = shard[1] - shard[0]
+    found = Tables(writable(tables.forward), writable(tables.reverse), np.zeros(size), np.zeros(size))
+    own = WordFactors(words.null_forward, words.null_reverse[slice(*shard)], words.scale)
+    _expect(
+        sealed(source.part(*shard)), sealed(target), sealed(cells), sealed(own), read_only(ratio.ratio),
+        smoothing, found,
+    )  # fmt: skip
+    return found
+
+
+def log_choices(source: Postings, target: Bags) -> tuple[float, float]:
+    """Return sum_i m_i log(n_i + 1) and sum_i n_i log(m_i + 1)."""
+    n, m = np.zeros((2, len(target.offsets) - 1))
+    # np.bincount would first make 16 bytes a word of what takes 8.
+    _sum_columns(read_only(source.sentences), read_only(source.repeats), n)
+    _sum_rows(sealed(target), m)
+    return float(m @ np.log1p(n)), float(n @ np.log1p(m))
+
+
+def _e_step(
+    cooccurrence: Cooccurrence,
+    cells: list[Any],
+    tables: list[Any],
+    mapper: Mapper,
+    null_forward: np.ndarray,
+    null_reverse: np.ndarray,
+    scale: np.ndarray,
+    smoothing: tuple[float, float],
+) -> tuple[list[Any], np.ndarray, float]:
+    """Have both parts of an E-step done; return tables, what NULL gets of target words, and likelihood."""
+    index = cooccurrence.source, cooccurrence.target
+    words = mapper.put(WordFactors(null_forward.astype(np.float32), null_reverse, scale))
+    bags = sealed(mapper.get(cooccurrence.target))
+    shards = cut(bags.offsets, mapper.sentence_shards(len(cooccurrence.shards)))
+    edges = bags.offsets[[0, *(last for _, last in shards)]]
+    pieces = [(*index, shard, cells, tables, words) for shard in shards]
+    den = mapper.fill(denominators, pieces, edges)
+    null_counts = np.zeros(len(null_forward))
+    likelihood = _divide(bags.words, bags.repeats, den, null_forward, null_counts)
+    ratio = mapper.put(Ratio(den))
+    found = mapper.map(
+        expected_counts,
+        [
+            (*index, shard, *own, words, ratio, smoothing)
+            for shard, *own in zip(cooccurrence.shards, cells, tables, strict=True)
+        ],
+    )
+    mapper.drop([*tables, words, ratio])
+    return found, null_counts, likelihood
+
+
+def _first_scale(cells: Iterable[Cells], n_target: int) -> tuple[np.ndarray, np.ndarray]:
     """Return the factors of the first tables' columns, and how many cells each has."""
     sizes, totals = np.zeros(n_target), np.zeros(n_target)
-    for targets, _ in walks.columns():
-        lexicon_kernels.count_columns(read_only(targets), sizes)
-    known = walks.known_columns()
-    if known is None:
-        return np.ones(n_target), sizes
-    for targets, counts in known:
-        lexicon_kernels.sum_columns(read_only(targets), read_only(counts), totals)
+    for each in cells:
+        _count_columns(read_only(each.targets), sizes)
+        if len(each.prior_reverse):
+            _sum_columns(read_only(each.targets), read_only(each.prior_reverse), totals)
     return 1 / (totals + 1), sizes
-
-
-class _Null:
-    """What NULL gets of the target words in a round, piece after piece, and their log-likelihood."""
-
-    def __init__(self, null: np.ndarray) -> None:
-        self._null = null
-        self.counts = np.zeros(len(null))
-        self.likelihood = 0.0
-
-    def count(self, words: np.ndarray, repeats: np.ndarray, den: np.ndarray) -> None:
-        self.likelihood = lexicon_kernels.count_null(
-            read_only(words), read_only(repeats), den, self._null, self.counts, self.likelihood
-        )
 
 
 def _shares(counts: np.ndarray) -> np.ndarray:
     return counts / max(counts.sum(), np.finfo(np.float64).tiny)
 
 
-class _Threads:
-    """The walks on threads of this process, over arrays in memory."""
-
-    def __init__(self, together: Cooccurrence, cells: Cells) -> None:
-        self._together, self._cells = together, cells
-        self._ratio = np.empty(len(together.target.words), dtype=np.float32)
-
-    def divide(self, null: np.ndarray, count: Callable[[np.ndarray, np.ndarray, np.ndarray], None]) -> None:
-        together, cells = self._together, self._cells
-        target = together.target
-
-        def divide(first: int, last: int) -> None:
-            den = self._ratio[target.offsets[first] : target.offsets[last]]
-            begin_denominators(target.part(first, last), null, den)
-            row = np.zeros(len(null), dtype=np.float32)
-            add_denominators(together.source, target.part(first, last), first, cells, den, row)
-
-        share(divide, cut(target.offsets, together.jobs), together.jobs)
-        count(target.words, target.repeats, self._ratio)
-
-    def expect(
-        self, scale: np.ndarray, null_reverse: np.ndarray, smoothing: tuple[float, float]
-    ) -> tuple[np.ndarray, np.ndarray]:
-        together, now = self._together, Round(self._ratio, scale, null_reverse, smoothing)
-        null_counts, likelihood = np.zeros(len(null_reverse)), np.zeros(len(null_reverse))
-
-        def expect(first: int, last: int) -> None:
-            run = slice(first, last)
-            null_counts[run], likelihood[run] = expect_run(
-                together.source.part(first, last), together.target, self._cells.part(first, last), now, first
-            )
-
-        together.share(expect)
-        return null_counts, likelihood
-
-    def columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-        yield self._cells.targets, self._cells.reverse
-
-    def known_columns(self) -> Iterator[tuple[np.ndarray, np.ndarray]] | None:
-        known = self._cells.known
-        return None if known is None else iter([(self._cells.targets, known.reverse)])
+@kernel
+def _take(values: np.ndarray, indices: np.ndarray, out: np.ndarray) -> None:
+    """Fill ``out`` with the values at the indices, which must be in range; NumPy would copy 8 bytes each."""
+    for entry in range(len(indices)):
+        out[entry] = values[np.uint64(indices[entry])]
 
 
-def log_choices(together: Cooccurrence) -> tuple[float, float]:
-    """Return sum_i m_i log(n_i + 1) and sum_i n_i log(m_i + 1)."""
-    source, target = together.source, together.target
-    n, m = np.zeros((2, len(target.offsets) - 1))
-    # np.bincount would first make 16 bytes a word of what takes 8.
-    lexicon_kernels.sum_columns(read_only(source.sentences), read_only(source.repeats), n)
-    lexicon_kernels.sum_runs(target.repeats, target.offsets, m)
-    return float(m @ np.log1p(n)), float(n @ np.log1p(m))
+@kernel(error_model="numpy")
+def _add_denominators(
+    first: int,
+    source: Postings,
+    target: Bags,
+    row: np.ndarray,
+    cells: Cells,
+    forward: np.ndarray,
+    den: np.ndarray,
+) -> None:
+    """Add a_i(s) p(t | s) to den of a shard of sentences, of which ``first`` is the number of the first.
+
+    ``row`` (Vt,) is room for one source word, whatever is in it. Unsigned indices of cells, entries and
+    words, here and below, spare a check of each for being negative.
+    """
+    words, offsets = target.words, target.offsets
+    last = first + len(offsets) - 1
+    for s in range(len(cells.rows) - 1):
+        begin = first_at_least(source.sentences, source.offsets[s], source.offsets[s + 1], first)
+        end = first_at_least(source.sentences, begin, source.offsets[s + 1], last)
+        if begin == end:
+            continue
+        for cell in range(np.uint64(cells.rows[s]), np.uint64(cells.rows[s + 1])):
+            row[np.uint64(cells.targets[cell])] = forward[cell]
+        for posting in range(begin, end):
+            i, a = source.sentences[posting] - first, source.repeats[posting]
+            for entry in range(np.uint64(offsets[i] - offsets[0]), np.uint64(offsets[i + 1] - offsets[0])):
+                den[entry] += a * row[np.uint64(words[entry])]
+
+
+@kernel(error_model="numpy")
+def _divide(
+    words: np.ndarray, repeats: np.ndarray, den: np.ndarray, null: np.ndarray, counts: np.ndarray
+) -> float:
+    """Turn den into repeats / den, add what NULL gets to ``counts``, and return the log-likelihood.
+
+    The choices of the model are left out of it.
+    """
+    total = 0.0
+    for entry in range(len(words)):
+        if den[entry] > 0:
+            total += repeats[entry] * math.log(den[entry])
+            den[entry] = repeats[entry] / den[entry]
+            counts[words[entry]] += null[words[entry]] * den[entry]
+    return total
+
+
+@kernel(error_model="numpy")
+def _expect(
+    source: Postings,
+    target: Bags,
+    cells: Cells,
+    own: WordFactors,
+    ratio: np.ndarray,
+    smoothing: tuple[float, float],
+    found: Tables,
+) -> None:
+    """Find the counts of both directions; :attr:`WordFactors.null_reverse` is that of the shard alone."""
+    words, repeats, offsets = target
+    row = np.zeros(len(own.scale), dtype=np.float32)
+    sums = np.zeros((len(own.scale), 2))
+    for s in range(len(cells.rows) - 1):
+        begin, end = np.uint64(cells.rows[s]), np.uint64(cells.rows[s + 1])
+        for cell in range(begin, end):
+            t = np.uint64(cells.targets[cell])
+            row[t] = _smoothed(np.float64(found.reverse[cell]), smoothing[0]) * own.scale[t]
+            sums[t, 0] = 0.0
+            sums[t, 1] = 0.0
+        null_count, total = 0.0, 0.0
+        for posting in range(source.offsets[s], source.offsets[s + 1]):
+            i, a = source.sentences[posting], np.float64(source.repeats[posting])
+            entries = range(np.uint64(offsets[i]), np.uint64(offsets[i + 1]))
+            den = np.float32(own.null_reverse[s])
+            for entry in entries:
+                den += repeats[entry] * row[np.uint64(words[entry])]
+            if den <= 0:
+                continue
+            share_of = a / den
+            null_count += share_of
+            total += a * math.log(den)
+            for entry in entries:
+                t = np.uint64(words[entry])
+                ahead, back = sums[t, 0], sums[t, 1]
+                sums[t, 0] = ahead + a * ratio[entry]
+                sums[t, 1] = back + share_of * repeats[entry]
+        found.null_counts[s] = null_count * own.null_reverse[s]
+        found.likelihood[s] = total
+        _write_row(begin, end, cells, row, sums, smoothing[1], found)
+
+
+@kernel(error_model="numpy")
+def _write_row(
+    begin: np.uint64,
+    end: np.uint64,
+    cells: Cells,
+    row: np.ndarray,
+    sums: np.ndarray,
+    smoothing: float,
+    found: Tables,
+) -> None:
+    """Write one source word's reverse counts and its new forward probabilities."""
+    forward, reverse = found.forward, found.reverse
+    total = 0.0
+    for cell in range(begin, end):
+        t = np.uint64(cells.targets[cell])
+        ahead, back = forward[cell] * sums[t, 0], row[t] * sums[t, 1]
+        if len(cells.prior_forward):
+            ahead += cells.prior_forward[cell]
+            back += cells.prior_reverse[cell]
+        total += ahead
+        forward[cell] = ahead
+        reverse[cell] = back
+    if total <= 0:
+        return
+    factor = 1 / _smoothed(total + smoothing * (end - begin - 1), smoothing)
+    for cell in range(begin, end):
+        forward[cell] = _smoothed(np.float64(forward[cell]), smoothing) * factor
+
+
+@kernel(error_model="numpy")
+def _smoothed(count: float, smoothing: float) -> float:
+    """Return exp(psi(count + smoothing)), the count itself without smoothing."""
+    if smoothing == 0:
+        return count
+    x = count + smoothing
+    # psi(x) = psi(x + 6) - sum_i 1 / (x + i), i < 6: the sum is P'(x) / P(x) for P(x) = prod_i (x + i). Then
+    # the asymptotic series is good to 1e-9 (Abramowitz and Stegun, 6.3.18).
+    down = 0.0
+    if x < 6:
+        product, slope = 1.0, 0.0
+        for _ in range(6):
+            slope = slope * x + product
+            product *= x
+            x += 1
+        down = slope / product
+    inverse = 1 / x
+    square = inverse * inverse
+    series = square * (1 / 12 - square * (1 / 120 - square * (1 / 252 - square * (1 / 240))))
+    return x * math.exp(-down - 0.5 * inverse - series)
+
+
+@kernel
+def _sum_rows(bags: Bags, totals: np.ndarray) -> None:
+    """Fill ``totals`` (N,) with the number of words of each bag."""
+    for i in range(len(totals)):
+        total = 0.0
+        for entry in range(bags.offsets[i], bags.offsets[i + 1]):
+            total += bags.repeats[entry]
+        totals[i] = total
+
+
+@kernel
+def _count_columns(targets: np.ndarray, sizes: np.ndarray) -> None:
+    """Add up the cells of each target word."""
+    for t in targets:
+        sizes[t] += 1
+
+
+@kernel
+def _sum_columns(targets: np.ndarray, values: np.ndarray, totals: np.ndarray) -> None:
+    """Add the values of each target word's cells to ``totals`` (Vt,)."""
+    for cell in range(len(targets)):
+        totals[targets[cell]] += values[cell]
+
+
+@kernel
+def _invert_totals(totals: np.ndarray, sizes: np.ndarray, smoothing: float) -> None:
+    """Turn the sums of columns into the factors that make counts probabilities."""
+    for t in range(len(totals)):
+        if totals[t] > 0:
+            totals[t] = 1 / _smoothed(totals[t] + smoothing * (sizes[t] - 1), smoothing)
+
+
+@kernel
+def _divide_rows(rows: np.ndarray, values: np.ndarray, counts: np.ndarray) -> None:
+    """Divide each row by the sum of its counts + 1."""
+    for s in range(len(rows) - 1):
+        total = 1.0
+        for cell in range(rows[s], rows[s + 1]):
+            total += counts[cell]
+        for cell in range(rows[s], rows[s + 1]):
+            values[cell] /= total

@@ -1,25 +1,26 @@
-"""What the sampler leaves: the probabilities of the links it sampled, and the tables for all other text."""
+"""Posteriors: the probabilities of the likely links of the pairs that were sampled."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from contextlib import ExitStack
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 
-from align.core.arrays import load_array, load_rows, near_rows, save_array
+from align.core.arrays import ArrayAppender, load_rows, near_rows, save_array
 from align.core.errors import InputError
 from align.core.kernels import kernel
-from align.core.mapped import give_pages_back
 from align.core.ragged import edge_offsets, offsets_of, read_only, rows_at
 from align.statistics.candidates import Candidates
-from align.statistics.lexicon import Lexicon
-from align.statistics.sampler import SCALE, Direction, Known
+from align.statistics.records import REMEDY, check_columns, check_offsets, load_columns, save_record
+
+# A probability p is kept as p times this, in 16 bits.
+SCALE = 65535
 
 # An edge is kept where it is this probable in either direction.
 LEAST = 0.01
-_REMEDY = "make the tables again"
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ class Posteriors:
         Edge within its pair, ``j * m_i + k``, ascending within a pair.
     forward, reverse : ndarray of uint16, shape (L,)
         Probability that the target word comes from the source word, and the other way, times
-        :data:`align.statistics.sampler.SCALE`.
+        :data:`SCALE`.
     sampled : ndarray of bool, shape (N,)
         Whether the pair was sampled; one that was not has no entries.
     """
@@ -47,28 +48,6 @@ class Posteriors:
 
     def __len__(self) -> int:
         return len(self.sampled)
-
-    @classmethod
-    def of(
-        cls, shapes: np.ndarray, forward: np.ndarray, reverse: np.ndarray, *, least: float = LEAST
-    ) -> Posteriors:
-        """Keep what is likely of the posteriors of every edge.
-
-        Parameters
-        ----------
-        shapes : ndarray of int, shape (N, 2)
-            Numbers of words of each pair.
-        forward, reverse : ndarray of uint16, shape (E,)
-            As in :class:`align.statistics.sampler.Direction`.
-        least : float
-            Edges less probable than this in both directions are dropped, in [0, 1].
-        """
-        starts = edge_offsets(shapes)
-        lowest = round(least * SCALE)
-        kept = np.flatnonzero((forward >= lowest) | (reverse >= lowest))
-        offsets = np.searchsorted(kept, starts).astype(np.int64)
-        edges = (kept - np.repeat(starts[:-1], np.diff(offsets))).astype(np.int32)
-        return cls(offsets, edges, forward[kept], reverse[kept], np.ones(len(shapes), dtype=bool))
 
     @classmethod
     def of_candidates(
@@ -89,7 +68,7 @@ class Posteriors:
         candidates : tuple of Candidates
             Those of the target words and of the source words: the same links.
         forward, reverse : ndarray of uint16, shape (C,)
-            As in :class:`align.statistics.sampler.Direction`.
+            Probabilities of the candidates, times :data:`SCALE`.
         least : float
             Links less probable than this in both directions are dropped, in [0, 1].
         """
@@ -178,7 +157,7 @@ class Posteriors:
 
     def save(self, folder: Path) -> None:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""
-        _save(self, folder)
+        save_record(self, folder)
 
     @classmethod
     def load(cls, folder: Path) -> Posteriors:
@@ -189,12 +168,10 @@ class Posteriors:
         InputError
             If a file is missing, is no array file, or does not fit the others.
         """
-        found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
-        pairs, entries = len(found["sampled"]), len(found["edges"])
-        _check(found, _expected(pairs, entries), folder)
-        offsets = found["offsets"]
-        if offsets[0] != 0 or offsets[-1] != entries or np.diff(offsets).min(initial=0) < 0:
-            raise InputError(f"{folder / 'offsets.npy'}: does not fit {entries} entries; {_REMEDY}")
+        found = load_columns(cls, folder)
+        entries = len(found["edges"])
+        check_columns(found, _expected(len(found["sampled"]), entries), folder)
+        check_offsets(found["offsets"], entries, "entries", folder)
         return cls(**found)
 
     @classmethod
@@ -208,15 +185,15 @@ class Posteriors:
         """
 
         def read(name: str, first: int, last: int) -> np.ndarray:
-            return load_rows(folder / f"{name}.npy", first, last, remedy=_REMEDY)
+            return load_rows(folder / f"{name}.npy", first, last, remedy=REMEDY)
 
         offsets, sampled = read("offsets", start, stop + 1), read("sampled", start, stop)
         first, last = int(offsets[0]), int(offsets[-1])
         if np.diff(offsets).min(initial=0) < 0:
-            raise InputError(f"{folder / 'offsets.npy'}: not ascending; {_REMEDY}")
+            raise InputError(f"{folder / 'offsets.npy'}: not ascending; {REMEDY}")
         found = {name: read(name, first, last) for name in ("edges", "forward", "reverse")}
         found |= {"offsets": offsets, "sampled": sampled}
-        _check(found, _expected(stop - start, last - first), folder)
+        check_columns(found, _expected(stop - start, last - first), folder)
         return cls(**(found | {"offsets": offsets - first}))
 
     @classmethod
@@ -229,86 +206,41 @@ class Posteriors:
         return cls.join(parts or [cls.load_block(folder, 0, 0)])
 
 
-@dataclass(frozen=True)
-class Links:
-    """Expected numbers of links, from which those of text that was not sampled follow.
+class PosteriorAppender:
+    """Writes what :meth:`Posteriors.save` would write block by block, never all in memory; a context manager.
 
-    The cells are those of the :class:`align.statistics.lexicon.Lexicon` they go with. Forward: target words
-    were made by source words; reverse: the other way.
-
-    Attributes
+    Parameters
     ----------
-    forward, reverse : ndarray of float32, shape (cells,)
-        Links of each cell, >= 0.
-    forward_totals : ndarray of float32, shape (Vs,)
-        Sum of ``forward`` over the cells of each source word.
-    reverse_totals : ndarray of float32, shape (Vt,)
-        Sum of ``reverse`` over the cells of each target word.
-    null_forward, null_reverse : ndarray of float32, shapes (Vt,) and (Vs,)
-        Links of each target, or source, word to NULL.
-    forward_jumps, reverse_jumps : ndarray of float32, shapes (2 L + 1,)
-        Jumps by d positions from one linked word to the next, at index L + d.
+    folder : Path
+        Made if missing.
+    count : int
+        Pairs in all, N; those that are never given were not sampled.
     """
 
-    forward: np.ndarray
-    reverse: np.ndarray
-    forward_totals: np.ndarray
-    reverse_totals: np.ndarray
-    null_forward: np.ndarray
-    null_reverse: np.ndarray
-    forward_jumps: np.ndarray
-    reverse_jumps: np.ndarray
+    def __init__(self, folder: Path, count: int) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        self._folder = folder
+        self._lengths, self._sampled = np.zeros(count, dtype=np.int64), np.zeros(count, dtype=bool)
+        self._files = ExitStack()
+        self._columns: dict[str, ArrayAppender] = {}
 
-    @classmethod
-    def of(
-        cls,
-        lexicon: Lexicon,
-        forward: Direction,
-        reverse: Direction,
-        known: tuple[Known, Known] | None = None,
-    ) -> Links:
-        """Return the tables of what was sampled over the cells of a lexicon, and of what was known before."""
-        sums = np.zeros(lexicon.cells + 1)
-        np.cumsum(forward.links, out=sums[1:], dtype=np.float64)
-        columns = np.bincount(
-            lexicon.targets, weights=reverse.links, minlength=len(lexicon.target_counts)
-        ).astype(np.float32)
-        arrays = [forward.links, reverse.links, np.diff(sums[lexicon.offsets]).astype(np.float32), columns]
-        arrays += [forward.null_links, reverse.null_links, forward.jumps, reverse.jumps]
-        if known is not None:
-            for side, (found, before) in enumerate(zip((forward, reverse), known, strict=True)):
-                jumps = before.jumps_to(len(found.jumps) // 2).astype(np.float32)
-                added = (before.links, before.totals, before.null_links, jumps)
-                for place, values in enumerate(added):
-                    arrays[2 * place + side] = arrays[2 * place + side] + values
-        return cls(*arrays)
+    def append(self, rows: np.ndarray, found: Posteriors) -> None:
+        """Write the posteriors of the pairs ``rows``, ascending and behind all rows before."""
+        self._lengths[rows] = np.diff(found.offsets)
+        self._sampled[rows] = found.sampled
+        for name, column in self._columns.items():
+            column.append(getattr(found, name))
 
-    def save(self, folder: Path) -> None:
-        """Write one ``.npy`` file a field into ``folder``, made if missing."""
-        _save(self, folder)
+    def __enter__(self) -> PosteriorAppender:
+        for name in ("edges", "forward", "reverse"):
+            column = ArrayAppender(self._folder / f"{name}.npy", _expected(0, 0)[name][0])
+            self._columns[name] = self._files.enter_context(column)
+        return self
 
-    @classmethod
-    def load(cls, folder: Path, lexicon: Lexicon) -> Links:
-        """Read what :meth:`save` wrote; large files stay on disk (memory-mapped).
-
-        Raises
-        ------
-        InputError
-            If a file is missing, is no array file, does not fit the lexicon, or has values that are no
-            numbers of links.
-        """
-        found = {field.name: _read(folder / f"{field.name}.npy") for field in fields(cls)}
-        n_source, n_target = len(lexicon.source_counts), len(lexicon.target_counts)
-        sizes = {"forward": lexicon.cells, "reverse": lexicon.cells}
-        sizes |= dict.fromkeys(("forward_totals", "null_reverse"), n_source)
-        sizes |= dict.fromkeys(("reverse_totals", "null_forward"), n_target)
-        sizes |= {name: len(found[name]) | 1 for name in ("forward_jumps", "reverse_jumps")}
-        _check(found, {name: (np.float32, size) for name, size in sizes.items()}, folder)
-        for name, values in found.items():
-            if not (values.min(initial=0) >= 0 and values.max(initial=0) < np.inf):
-                raise InputError(f"{folder / f'{name}.npy'}: a value is no number of links; {_REMEDY}")
-            give_pages_back(values)
-        return cls(**found)
+    def __exit__(self, *_: object) -> None:
+        self._files.close()
+        save_array(self._folder / "offsets.npy", offsets_of(self._lengths))
+        save_array(self._folder / "sampled.npy", self._sampled)
 
 
 def load_if_there(folder: Path) -> Posteriors | None:
@@ -331,29 +263,6 @@ def _expected(pairs: int, entries: int) -> dict[str, tuple[type, int]]:
         "reverse": (np.uint16, entries),
         "sampled": (np.bool_, pairs),
     }
-
-
-def _save(record: Posteriors | Links, folder: Path) -> None:
-    folder.mkdir(parents=True, exist_ok=True)
-    for field in fields(record):
-        save_array(folder / f"{field.name}.npy", getattr(record, field.name))
-
-
-def _read(path: Path) -> np.ndarray:
-    values = load_array(path, mapped=True, remedy=_REMEDY)
-    if values.ndim != 1:
-        raise InputError(f"{path}: no array of one dimension; {_REMEDY}")
-    return values
-
-
-def _check(found: dict[str, np.ndarray], expected: dict[str, tuple[type, int]], folder: Path) -> None:
-    for name, (dtype, size) in expected.items():
-        values = found[name]
-        if values.dtype != dtype or len(values) != size:
-            raise InputError(
-                f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
-                f"not {np.dtype(dtype)} ({size},); {_REMEDY}"
-            )
 
 
 @kernel

@@ -1,31 +1,90 @@
-"""What is known of a bitext's links before it is sampled: those of another corpus, and words spelt alike."""
+r"""What the sampler believes of links before it counts any: its priors, and counts of other sources.
+
+Every word has the same prior over the words it may make, NULL too, every jump the same, and every word the
+same over how many words it makes (:data:`FERTILITY`). To these are added, cell by cell, the links of another
+corpus and those of words spelt alike (:class:`LexicalPrior`).
+"""
 
 from __future__ import annotations
+
+from dataclasses import dataclass
 
 import numpy as np
 
 from align.core.kernels import kernel
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.posteriors import Links
-from align.statistics.sampler import Known
 from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.text.words import WORD, WordTable
 
+# Dirichlet parameter of a word given the word that made it, and given NULL, in counts a word.
+LEXICAL, NULL_LEXICAL = 3e-4, 1e-3
+
+# Prior probability that a word is made by NULL.
+NULL = 0.2
+
+# Dirichlet parameter of a jump, in counts a distance.
+JUMP = 0.5
+
+# Words that a word makes, from 0 to 5 and more, in counts: half a word, which mostly makes one.
+FERTILITY_WEIGHT = 0.5
+FERTILITY = np.array([0.3, 0.4, 0.15, 0.08, 0.04, 0.03], dtype=np.float32)
+
+
+@dataclass(frozen=True)
+class LexicalPrior:
+    """Prior counts of links in one direction, those of single cells and words, and of jumps.
+
+    Attributes
+    ----------
+    links : ndarray of float32, shape (cells,)
+        Links of each pair of words, >= 0.
+    totals : ndarray of float32, shape (V_hidden,)
+        Links of each word to words of the observed side: those to words without a cell as well.
+    null_links : ndarray of float32, shape (V_observed,)
+        Links of each word to NULL.
+    jumps : ndarray of float32, shape (2 L + 1,), optional
+        Jumps by d positions, at index L + d.
+    """
+
+    links: np.ndarray
+    totals: np.ndarray
+    null_links: np.ndarray
+    jumps: np.ndarray | None = None
+
+    def jumps_to(self, length: int) -> np.ndarray:
+        """Return the jumps by at most so many positions, float64, shape (2 length + 1,)."""
+        counts = np.zeros(2 * length + 1)
+        if self.jumps is not None:
+            centre = len(self.jumps) // 2
+            reach = min(length, centre)
+            counts[length - reach : length + reach + 1] = self.jumps[centre - reach : centre + reach + 1]
+        return counts
+
+    def plus(self, other: LexicalPrior) -> LexicalPrior:
+        """Return the sum of two, of which at most one knows of jumps."""
+        return LexicalPrior(
+            self.links + other.links,
+            self.totals + other.totals,
+            self.null_links + other.null_links,
+            other.jumps if self.jumps is None else self.jumps,
+        )
+
 
 def from_links(
-    links: Links,
+    links: ExpectedLinks,
     old: Lexicon,
     new: Lexicon,
     source_ids: np.ndarray,
     target_ids: np.ndarray,
     *,
     weight: float = 1.0,
-) -> tuple[Known, Known]:
-    """Return the links of another corpus as counts to begin with.
+) -> tuple[LexicalPrior, LexicalPrior]:
+    """Return the links of another corpus as prior counts.
 
     Parameters
     ----------
-    links : Links
+    links : ExpectedLinks
         Over the cells of `old`.
     old, new : Lexicon
         The tables of the other corpus and of this one.
@@ -36,10 +95,10 @@ def from_links(
 
     Returns
     -------
-    forward, reverse : Known
+    forward, reverse : LexicalPrior
         The totals of a word keep its links to words that `new` does not have.
     """
-    cells = cells_in(old, new, source_ids, target_ids)
+    cells = _cells_in(old, new, source_ids, target_ids)
     n_source, n_target = len(new.source_counts), len(new.target_counts)
 
     def moved(values: np.ndarray, where: np.ndarray, size: int) -> np.ndarray:
@@ -48,13 +107,13 @@ def from_links(
         return result
 
     return (
-        Known(
+        LexicalPrior(
             moved(links.forward, cells, new.cells),
             moved(links.forward_totals, source_ids, n_source),
             moved(links.null_forward, target_ids, n_target),
             links.forward_jumps * np.float32(weight),
         ),
-        Known(
+        LexicalPrior(
             moved(links.reverse, cells, new.cells),
             moved(links.reverse_totals, target_ids, n_target),
             moved(links.null_reverse, source_ids, n_source),
@@ -63,7 +122,7 @@ def from_links(
     )
 
 
-def cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_ids: np.ndarray) -> np.ndarray:
+def _cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_ids: np.ndarray) -> np.ndarray:
     """Return the number that each cell of a lexicon has in another one, int64; -1 where it has none.
 
     ``source_ids`` and ``target_ids`` are the ids in `other` of the words of `lexicon`, -1 for none.
@@ -80,10 +139,10 @@ def cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_id
 
 def from_spelling(
     lexicon: Lexicon, source: WordTable, target: WordTable, *, weight: float = 1.0
-) -> tuple[Known, Known]:
-    """Return counts that words spelt alike begin with: names, numbers, punctuation and cognates.
+) -> tuple[LexicalPrior, LexicalPrior]:
+    """Return prior counts of words spelt alike: names, numbers, punctuation and cognates.
 
-    A count beforehand decides for rare words and is lost among the links of frequent ones.
+    A prior count decides for rare words and is lost among the links of frequent ones.
 
     Parameters
     ----------
@@ -95,7 +154,7 @@ def from_spelling(
 
     Returns
     -------
-    forward, reverse : Known
+    forward, reverse : LexicalPrior
     """
     links = likeness(lexicon, source, target) * np.float32(weight)
     totals, reverse_totals = (
@@ -103,21 +162,7 @@ def from_spelling(
         for words, size in ((lexicon.sources(), len(source)), (lexicon.targets, len(target)))
     )
     none, reverse_none = (np.zeros(size, dtype=np.float32) for size in (len(target), len(source)))
-    return Known(links, totals, none), Known(links, reverse_totals, reverse_none)
-
-
-def together(one: tuple[Known, Known], other: tuple[Known, Known]) -> tuple[Known, Known]:
-    """Return the sum of what is known from two sides, of which at most one knows of jumps."""
-    forward, reverse = (
-        Known(
-            a.links + b.links,
-            a.totals + b.totals,
-            a.null_links + b.null_links,
-            b.jumps if a.jumps is None else a.jumps,
-        )
-        for a, b in zip(one, other, strict=True)
-    )
-    return forward, reverse
+    return LexicalPrior(links, totals, none), LexicalPrior(links, reverse_totals, reverse_none)
 
 
 def likeness(lexicon: Lexicon, source: WordTable, target: WordTable) -> np.ndarray:

@@ -30,58 +30,51 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from itertools import product
+from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.data.corpus import Corpus
-from align.statistics import sampler_kernels
+from align.statistics import prior
 from align.statistics.candidates import Candidates
+from align.statistics.cooccurrence import sealed
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.sampler_chain import SCALE, Block, Known, Priors, Schedule, Task, run_chain
+from align.statistics.posteriors import SCALE
+from align.statistics.prior import LexicalPrior
 
-__all__ = [
-    "SCALE", "Average", "Direction", "Known", "Priors", "Schedule", "sample", "schedule_for", "shapes_of",
-]  # fmt: skip
+# The models that a chain goes through.
+_LEXICAL, _JUMPS, _FERTILITY = range(3)
 
 
 @dataclass(frozen=True)
-class Direction:
-    """What was learnt in one direction.
+class Schedule:
+    """How long to sample.
 
     Attributes
     ----------
-    posterior : ndarray of uint16, shape (C,)
-        Probability of each candidate, times :data:`SCALE`.
-    links : ndarray of float32, shape (cells,)
-        Expected number of links of each pair of words.
-    null_links : ndarray of float32, shape (V_observed,)
-        Expected number of links of each word to NULL.
-    jumps : ndarray of float32, shape (2 L + 1,)
-        Expected number of jumps by d positions, at index L + d.
+    chains : int
+        Independent chains, >= 1.
+    lexical, jumps, fertility : int
+        Sweeps over the corpus with each of the three models, in this order; the last >= 1.
+    kept : int
+        The last so many sweeps are averaged, 1 to `fertility`.
     """
 
-    posterior: np.ndarray
-    links: np.ndarray
-    null_links: np.ndarray
-    jumps: np.ndarray
+    chains: int
+    lexical: int
+    jumps: int
+    fertility: int
+    kept: int
 
 
-def schedule_for(pairs: int, *, effort: float = 1.0) -> Schedule:
-    """Return how long to sample a corpus: small ones need more and longer chains, and can afford them.
-
-    Parameters
-    ----------
-    pairs : int
-        Sentence pairs, >= 0.
-    effort : float
-        Multiplies the number of chains, > 0.
-    """
+def schedule_for(pairs: int) -> Schedule:
+    """Return how long to sample so many pairs: small corpora need, and can afford, more and longer chains."""
     fewer = 20_000 / max(pairs, 1)
-    chains = int(np.clip(round(effort * 8 * fewer**0.6), 1, 16))
+    chains = int(np.clip(round(8 * fewer**0.6), 1, 16))
     longer = float(np.clip(fewer**0.3, 1.0, 4.0))
     return Schedule(
         chains,
@@ -92,105 +85,500 @@ def schedule_for(pairs: int, *, effort: float = 1.0) -> Schedule:
     )
 
 
-def shapes_of(corpus: Corpus) -> np.ndarray:
-    """Return the numbers of words of each pair, int32, shape (N, 2)."""
-    return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1).astype(np.int32)
+class Block(NamedTuple):
+    """Consecutive pairs of a text, as one direction sees them.
+
+    Attributes
+    ----------
+    hidden, observed : ndarray of int32
+        Word ids of the side that makes words, and of the side that is made.
+    hidden_starts, observed_starts : ndarray of int64, shape (pairs + 1,)
+        Where their sentences begin, from 0.
+    offsets, places, cells : ndarray
+        The :class:`~align.statistics.candidates.Candidates` of the observed words.
+    """
+
+    hidden: np.ndarray
+    hidden_starts: np.ndarray
+    observed: np.ndarray
+    observed_starts: np.ndarray
+    offsets: np.ndarray
+    places: np.ndarray
+    cells: np.ndarray
+
+    @classmethod
+    def of(cls, corpus: Corpus, candidates: tuple[Candidates, Candidates], side: int) -> Block:
+        """Return the block of some pairs: target words are observed (0), or source words (1)."""
+        texts = corpus.source, corpus.target
+        hidden, observed = texts[side], texts[1 - side]
+        return cls(hidden.ids, hidden.offsets, observed.ids, observed.offsets, *candidates[side])
+
+    @property
+    def candidates(self) -> Candidates:
+        """The candidates of the observed words."""
+        return Candidates(self.offsets, self.places, self.cells)
 
 
-def sample(
-    corpus: Corpus,
-    candidates: tuple[Candidates, Candidates],
-    lexicon: Lexicon,
+class Sums(NamedTuple):
+    """What the probabilities of a block add up to in the kept sweeps of a chain.
+
+    Attributes
+    ----------
+    candidates : ndarray of uint16, shape (C,)
+        Of each candidate, times :attr:`ChainSettings.unit`.
+    null : ndarray of uint16, shape (T,)
+        Of NULL for each observed word, times the same.
+    """
+
+    candidates: np.ndarray
+    null: np.ndarray
+
+    @classmethod
+    def zeros(cls, block: Block) -> Sums:
+        """Return room for the sums of a block."""
+        return cls(np.zeros(len(block.places), np.uint16), np.zeros(len(block.observed), np.uint16))
+
+
+class Text(Protocol):
+    """Blocks in order, which can be gone through as often as one likes."""
+
+    def __iter__(self) -> Iterator[Block]:
+        """Return an iterator from the first block on."""
+        ...
+
+
+class TextSums(Protocol):
+    """The sums of each block of a text."""
+
+    def __getitem__(self, number: int, /) -> Sums:
+        """Return the sums of a block, to be changed in place."""
+        ...
+
+
+@dataclass(frozen=True)
+class ChainSettings:
+    """What the chains of one direction have in common.
+
+    Attributes
+    ----------
+    side : int
+        0: target words are observed, 1: source words.
+    table : ndarray of float32, shape (cells,)
+        Probabilities of Model 1 of the observed words: the first links are drawn by them.
+    n_hidden, n_observed : int
+        Sizes of the vocabularies.
+    longest : int
+        Words of the longest hidden sentence, >= 0.
+    schedule : Schedule
+    seed : int
+        >= 0.
+    prior : LexicalPrior, optional
+        Of this direction.
+    """
+
+    side: int
+    table: np.ndarray
+    n_hidden: int
+    n_observed: int
+    longest: int
+    schedule: Schedule
+    seed: int = 0
+    prior: LexicalPrior | None = None
+
+    @classmethod
+    def of(
+        cls,
+        lexicon: Lexicon,
+        side: int,
+        longest: int,
+        schedule: Schedule,
+        *,
+        seed: int = 0,
+        prior: LexicalPrior | None = None,
+    ) -> ChainSettings:
+        """Return those of a direction over a lexicon."""
+        sizes = len(lexicon.source_counts), len(lexicon.target_counts)
+        table = (lexicon.forward, lexicon.reverse)[side]
+        return cls(side, table, sizes[side], sizes[1 - side], longest, schedule, seed, prior)
+
+    @property
+    def unit(self) -> int:
+        """What a probability of 1 adds to the sums in a kept sweep, so that 16 bits hold them all."""
+        return SCALE // (self.schedule.chains * self.schedule.kept)
+
+
+class _State(NamedTuple):
+    """The state of a chain but for its links: counts with their priors.
+
+    Of each cell (and of none) with ``links``, of hidden words, of observed words made by NULL (their sum
+    comes last), of hidden words and numbers of words made; and the state of the random numbers.
+    """
+
+    links: np.ndarray
+    totals: np.ndarray
+    null: np.ndarray
+    fertility: np.ndarray
+    generator: np.ndarray
+
+
+def run_chain(
+    settings: ChainSettings,
+    text: Text,
+    sums: TextSums,
     *,
-    schedule: Schedule,
-    priors: Priors = Priors(),
-    known: tuple[Known, Known] | None = None,
-    seed: int = 0,
-    jobs: int = 1,
+    chain: int,
     on_sweep: Callable[[], None] | None = None,
-) -> tuple[Direction, Direction]:
-    """Sample the links of a corpus in both directions.
+) -> np.ndarray:
+    """Run one chain of one direction.
 
     Parameters
     ----------
-    corpus : Corpus
-        N sentence pairs, ids below the vocabularies' sizes.
-    candidates : tuple of Candidates
-        From :func:`align.statistics.candidates.find`: of the target words and of the source words.
-    lexicon : Lexicon
-        The tables they were found with: the first links are drawn by their probabilities.
-    schedule : Schedule
-    priors : Priors
-    known : tuple of Known, optional
-        What is known beforehand of either direction.
-    seed : int
-        >= 0. The same seed gives the same result, whatever `jobs` is.
-    jobs : int
-        Threads, which share chains and directions.
+    settings : ChainSettings
+    text : iterable of Block
+        The text, which is gone through several times, block by block.
+    sums : TextSums
+        All zero; the probabilities of the kept sweeps, times ``settings.unit``, are added.
+    chain : int
+        Its number, from 0: other chains draw otherwise.
     on_sweep : function, optional
-        Called after each sweep of any chain, from its thread.
+        Called after each sweep.
 
     Returns
     -------
-    forward, reverse : Direction
+    ndarray of int64, shape (2 L + 1,)
+        Jumps of the kept sweeps by d positions, at index L + d, L = ``settings.longest + 1``.
     """
-    lengths = corpus.source.lengths(), corpus.target.lengths()
-    tasks = [
-        Task.of(
-            lexicon,
-            side,
-            int(lengths[side].max(initial=0)),
-            schedule,
-            priors=priors,
-            seed=seed,
-            known=None if known is None else known[side],
-        )
-        for side in range(2)
-    ]
-    blocks = [Block.of(corpus, candidates, side) for side in range(2)]
+    schedule, state = settings.schedule, _first_state(settings, chain)
+    size = 2 * (settings.longest + 1) + 1
+    jump_prior, kept_jumps = np.full(size, prior.JUMP), np.zeros(size, dtype=np.int64)
+    if settings.prior is not None:
+        jump_prior += settings.prior.jumps_to(size // 2)
+    seen = np.zeros(size, dtype=np.int64)
+    choices = _first_choices(settings, text, state, seen)
+    nothing = Sums(np.zeros(0, dtype=np.uint16), np.zeros(0, dtype=np.uint16))
+    for model, count in enumerate((schedule.lexical, schedule.jumps, schedule.fertility)):
+        if model == _FERTILITY:
+            for number, block in enumerate(text):
+                _count_fertility(sealed(block), choices[number], state.fertility)
+            state.fertility[:] += np.float32(prior.FERTILITY_WEIGHT) * prior.FERTILITY
+        for sweep in range(count):
+            weights = ((seen + jump_prior) / (seen.sum() + jump_prior.sum())).astype(np.float32)
+            keep = model == _FERTILITY and sweep >= count - schedule.kept
+            if keep:
+                kept_jumps += seen
+            seen[:] = 0
+            for number, block in enumerate(text):
+                own, unit = (sums[number], settings.unit) if keep else (nothing, 0)
+                _sweep(sealed(block), choices[number], state, weights, model, np.float32(unit), own)
+                _count_jumps(sealed(block), choices[number], seen)
+            if on_sweep is not None:
+                on_sweep()
+    return kept_jumps
 
-    def run(work: tuple[int, int]) -> tuple[tuple[np.ndarray, np.ndarray], np.ndarray]:
-        side, chain = work
-        sums = blocks[side].begin()
-        return sums, run_chain(tasks[side], [blocks[side]], [sums], chain=chain, on_sweep=on_sweep)
 
-    with ThreadPoolExecutor(jobs) as pool:
-        ran = list(pool.map(run, product(range(2), range(schedule.chains))))
-    found = []
-    for side, task in enumerate(tasks):
-        chains = ran[side * schedule.chains : (side + 1) * schedule.chains]
-        whole = Average(task)
-        posterior = whole.add(blocks[side], [sums for sums, _ in chains])
-        found.append(whole.direction(posterior, [jumps for _, jumps in chains]))
-    return found[0], found[1]
+def _first_state(settings: ChainSettings, chain: int) -> _State:
+    """Return the priors of all counts."""
+    seeds = np.random.SeedSequence([settings.seed, chain, 1 - settings.side])
+    links = np.full(len(settings.table) + 1, prior.LEXICAL, dtype=np.float32)
+    totals = np.full(settings.n_hidden, prior.LEXICAL * settings.n_observed, dtype=np.float32)
+    null = np.full(settings.n_observed + 1, prior.NULL_LEXICAL, dtype=np.float32)
+    if settings.prior is not None:
+        links[:-1] += settings.prior.links
+        totals += settings.prior.totals
+        null[:-1] += settings.prior.null_links
+    null[-1] = null[:-1].sum(dtype=np.float64)
+    fertility = np.zeros((settings.n_hidden, len(prior.FERTILITY)), dtype=np.float32)
+    return _State(links, totals, null, fertility, seeds.generate_state(1, np.uint64))
+
+
+def _first_choices(settings: ChainSettings, text: Text, state: _State, seen: np.ndarray) -> list[np.ndarray]:
+    """Draw the first links of a chain and count them, and their jumps."""
+    table = np.append(settings.table, np.float32(0.0))
+    choices = []
+    for block in text:
+        own = np.empty(len(block.observed), dtype=np.int16)
+        _begin(sealed(block), own, state, table, prior.NULL)
+        _count_jumps(sealed(block), own, seen)
+        choices.append(own)
+    return choices
+
+
+class SampledLinks(NamedTuple):
+    """The expected links of what was sampled in one direction.
+
+    Attributes
+    ----------
+    links : ndarray of float32, shape (cells,)
+        Of each pair of words.
+    null_links : ndarray of float32, shape (V_observed,)
+        Of each word to NULL.
+    jumps : ndarray of float32, shape (2 L + 1,)
+        Jumps by d positions, at index L + d.
+    """
+
+    links: np.ndarray
+    null_links: np.ndarray
+    jumps: np.ndarray
 
 
 class Average:
     """Adds up the chains of one direction, block by block."""
 
-    def __init__(self, task: Task) -> None:
-        self._task = task
-        self._share = 1.0 / (float(np.float32(task.unit)) * task.schedule.chains * task.schedule.kept)
-        self._expected = np.zeros(len(task.table) + 1)
-        self._null = np.zeros(task.n_observed)
+    def __init__(self, settings: ChainSettings) -> None:
+        schedule = settings.schedule
+        self._kept = schedule.chains * schedule.kept
+        self._share = 1.0 / (float(np.float32(settings.unit)) * schedule.chains * schedule.kept)
+        self._expected = np.zeros(len(settings.table) + 1)
+        self._null = np.zeros(settings.n_observed)
 
-    def add(self, block: Block, chains: Iterable[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:
+    def add(self, block: Block, chains: Iterable[Sums]) -> np.ndarray:
         """Take in a block with its sums of all chains; return the posteriors of its candidates, uint16."""
-        posterior, null_posterior = block.begin()
+        whole = Sums.zeros(block)
         for sums in chains:
-            posterior += sums[0]
-            null_posterior += sums[1]
+            whole.candidates[:] += sums.candidates
+            whole.null[:] += sums.null
         # 16 bits hold multiples of the unit
-        sampler_kernels.finish(block.candidates.cells, posterior, SCALE * self._share, self._expected)
-        self._null += np.bincount(block.observed, weights=null_posterior, minlength=len(self._null))
-        return posterior
+        _finish(block.cells, whole.candidates, SCALE * self._share, self._expected)
+        self._null += np.bincount(block.observed, weights=whole.null, minlength=len(self._null))
+        return whole.candidates
 
-    def direction(self, posterior: np.ndarray, jumps: Sequence[np.ndarray]) -> Direction:
-        """Return what all blocks and chains say, with the posteriors and the jumps of each chain."""
-        kept = self._task.schedule.chains * self._task.schedule.kept
-        return Direction(
-            posterior,
+    def links(self, jumps: Sequence[np.ndarray]) -> SampledLinks:
+        """Return what all blocks and chains say, given the jumps of each chain."""
+        return SampledLinks(
             (self._expected[:-1] * self._share).astype(np.float32),
             (self._null * self._share).astype(np.float32),
-            (np.array(jumps).sum(axis=0, dtype=np.float64) / kept).astype(np.float32),
+            (np.array(jumps).sum(axis=0, dtype=np.float64) / self._kept).astype(np.float32),
         )
+
+
+def expected_links(
+    lexicon: Lexicon,
+    sampled: tuple[SampledLinks, SampledLinks],
+    priors: tuple[LexicalPrior, LexicalPrior] | None = None,
+) -> ExpectedLinks:
+    """Return the links sampled in both directions over the cells of a lexicon, those of the priors added."""
+    forward, reverse = sampled
+    sums = np.zeros(lexicon.cells + 1)
+    np.cumsum(forward.links, out=sums[1:], dtype=np.float64)
+    rows = np.diff(sums[lexicon.offsets]).astype(np.float32)
+    size = len(lexicon.target_counts)
+    columns = np.bincount(lexicon.targets, weights=reverse.links, minlength=size).astype(np.float32)
+    arrays = [forward.links, reverse.links, rows, columns]
+    arrays += [forward.null_links, reverse.null_links, forward.jumps, reverse.jumps]
+    if priors is not None:
+        for side, (found, before) in enumerate(zip(sampled, priors, strict=True)):
+            jumps = before.jumps_to(len(found.jumps) // 2).astype(np.float32)
+            added = (before.links, before.totals, before.null_links, jumps)
+            for place, values in enumerate(added):
+                arrays[2 * place + side] = arrays[2 * place + side] + values
+    return ExpectedLinks(*arrays)
+
+
+@kernel
+def _uniform(generator: np.ndarray) -> np.float32:
+    """Draw from [0, 1): the generator xorshift64* of Vigna 2016."""
+    x = generator[0]
+    x ^= x >> np.uint64(12)
+    x ^= x << np.uint64(25)
+    x ^= x >> np.uint64(27)
+    generator[0] = x
+    return np.float32((x * np.uint64(2685821657736338717)) >> np.uint64(40)) * np.float32(1.0 / 16777216.0)
+
+
+@kernel(error_model="numpy")
+def _begin(
+    block: Block, choices: np.ndarray, state: _State, table: np.ndarray, null_probability: float
+) -> None:
+    """Draw the first links of a chain by ``table``, of probabilities of cells, and count them.
+
+    ``choices`` says which of its candidates made each observed word, -1 for NULL. Where the table has none
+    but zeros all candidates are as likely.
+    """
+    none, one = len(state.links) - 1, np.float32(1.0)
+    offsets, cells = block.offsets, block.cells
+    for pair in range(len(block.hidden_starts) - 1):
+        first = block.hidden_starts[pair]
+        for k in range(block.observed_starts[pair], block.observed_starts[pair + 1]):
+            low, high = offsets[k], offsets[k + 1]
+            total = np.float32(0.0)
+            for c in range(low, high):
+                total += table[cells[c]]
+            if low == high or _uniform(state.generator) < null_probability:
+                choices[k] = -1
+                state.null[block.observed[k]] += one
+                state.null[-1] += one
+                continue
+            c = low
+            if total > 0:
+                rest = _uniform(state.generator) * total - table[cells[c]]
+                while rest >= 0 and c < high - 1:
+                    c += 1
+                    rest -= table[cells[c]]
+            else:
+                c += min(np.int64(_uniform(state.generator) * (high - low)), high - low - 1)
+            choices[k] = c - low
+            if cells[c] != none:
+                state.links[cells[c]] += one
+            state.totals[block.hidden[first + block.places[c]]] += one
+
+
+@kernel
+def _count_jumps(block: Block, choices: np.ndarray, seen: np.ndarray) -> None:
+    """Count the jumps between linked words, the end of the sentence included."""
+    centre = len(seen) // 2
+    for pair in range(len(block.hidden_starts) - 1):
+        previous = np.int64(-1)
+        for k in range(block.observed_starts[pair], block.observed_starts[pair + 1]):
+            if choices[k] >= 0:
+                place = np.int64(block.places[block.offsets[k] + choices[k]])
+                seen[centre + place - previous] += 1
+                previous = place
+        seen[centre + block.hidden_starts[pair + 1] - block.hidden_starts[pair] - previous] += 1
+
+
+@kernel
+def _count_fertility(block: Block, choices: np.ndarray, fertility: np.ndarray) -> None:
+    """Count how many words each hidden word made."""
+    most = fertility.shape[1] - 1
+    longest = 1
+    for pair in range(len(block.hidden_starts) - 1):
+        longest = max(longest, block.hidden_starts[pair + 1] - block.hidden_starts[pair])
+    made = np.empty(longest, dtype=np.int64)
+    for pair in range(len(block.hidden_starts) - 1):
+        first, n = block.hidden_starts[pair], block.hidden_starts[pair + 1] - block.hidden_starts[pair]
+        made[:n] = 0
+        for k in range(block.observed_starts[pair], block.observed_starts[pair + 1]):
+            if choices[k] >= 0:
+                made[block.places[block.offsets[k] + choices[k]]] += 1
+        for j in range(n):
+            fertility[block.hidden[first + j], min(made[j], most)] += np.float32(1.0)
+
+
+@kernel
+def _change(fertility: np.ndarray, word: int, made: int, step: int) -> float:
+    """Move a word from one fertility to the next, up or down; return the ratio of one more to as many."""
+    most = fertility.shape[1] - 1
+    fertility[word, min(made, most)] -= np.float32(1.0)
+    made += step
+    fertility[word, min(made, most)] += np.float32(1.0)
+    return _ratio(fertility, word, made)
+
+
+@kernel
+def _ratio(fertility: np.ndarray, word: int, made: int) -> float:
+    """Return fertility(made + 1) / fertility(made), the word itself left out of the counts."""
+    most = fertility.shape[1] - 1
+    return fertility[word, min(made + 1, most)] / (fertility[word, min(made, most)] - np.float32(1.0))
+
+
+@kernel(error_model="numpy")
+def _sweep(
+    block: Block,
+    choices: np.ndarray,
+    state: _State,
+    jumps: np.ndarray,
+    model: int,
+    unit: np.float32,
+    kept: Sums,
+) -> None:
+    """Draw every link of a block anew, once; where ``unit`` > 0, add up the probabilities.
+
+    ``made`` are the words that each hidden word of the pair has made, ``more`` the ratio of its fertilities,
+    ``rate`` that over its total, ``sums`` the cumulative weights of a word's candidates. Unsigned indices of
+    candidates and cells spare a check of each for being negative.
+    """
+    hidden, hidden_starts, observed, observed_starts, offsets, places, cells = block
+    links, totals, null, fertility, generator = state
+    none, centre = len(links) - 1, len(jumps) // 2
+    longest = centre + 1
+    backward = jumps[::-1].copy()
+    sums, rate = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
+    more = np.ones(longest, dtype=np.float32)
+    made = np.empty(longest, dtype=np.int64)
+    one, half, null_odds = np.float32(1.0), np.float32(0.5), np.float32(prior.NULL / (1.0 - prior.NULL))
+    for pair in range(len(hidden_starts) - 1):
+        first, n = hidden_starts[pair], hidden_starts[pair + 1] - hidden_starts[pair]
+        start, end = observed_starts[pair], observed_starts[pair + 1]
+        made[:n] = 0
+        for k in range(start, end):
+            if choices[k] >= 0:
+                made[places[offsets[k] + choices[k]]] += 1
+        for j in range(n):
+            if model == _FERTILITY:
+                more[j] = _ratio(fertility, hidden[first + j], made[j])
+            rate[j] = more[j] / totals[hidden[first + j]]
+        previous, following, sought = np.int64(-1), np.int64(-1), start
+        for k in range(start, end):
+            if sought <= k:
+                sought, following = k + 1, n
+                while sought < end:
+                    if choices[sought] >= 0:
+                        following = np.int64(places[offsets[sought] + choices[sought]])
+                        break
+                    sought += 1
+            word, low, count = observed[k], offsets[k], offsets[k + 1] - offsets[k]
+            if choices[k] >= 0:
+                cell, old = cells[low + choices[k]], places[low + choices[k]]
+                maker = hidden[first + old]
+                if cell != none:
+                    links[cell] -= one
+                totals[maker] -= one
+                if model == _FERTILITY:
+                    more[old] = _change(fertility, maker, made[old], -1)
+                made[old] -= 1
+                rate[old] = more[old] / totals[maker]
+            else:
+                null[word] -= one
+                null[-1] -= one
+            here, cells_here = places[low : low + count], cells[low : low + count]
+            total = np.float32(0.0)
+            if model == _LEXICAL:
+                for c in range(np.uint64(count)):
+                    total += links[np.uint32(cells_here[c])] * rate[here[c]]
+                    sums[c] = total
+            else:
+                ahead, back = jumps[centre - previous :], backward[centre - following :]
+                for c in range(np.uint64(count)):
+                    j = here[c]
+                    total += links[np.uint32(cells_here[c])] * rate[j] * ahead[j] * back[j]
+                    sums[c] = total
+            empty = null_odds * null[word] / null[-1]
+            if model != _LEXICAL:
+                empty *= jumps[centre + following - previous]
+            whole = total + empty
+            if unit > 0:
+                scale, last = unit / whole, np.float32(0.0)
+                found = kept.candidates[low : low + count]
+                for c in range(np.uint64(count)):
+                    found[c] += np.uint16((sums[c] - last) * scale + half)
+                    last = sums[c]
+                kept.null[k] += np.uint16(empty * scale + half)
+            drawn = _uniform(generator) * whole
+            if drawn < total:
+                new = 0
+                while sums[new] <= drawn:
+                    new += 1
+                choices[k] = new
+                cell, place = cells[low + new], places[low + new]
+                maker = hidden[first + place]
+                if cell != none:
+                    links[cell] += one
+                totals[maker] += one
+                if model == _FERTILITY:
+                    more[place] = _change(fertility, maker, made[place], 1)
+                made[place] += 1
+                rate[place] = more[place] / totals[maker]
+                previous = np.int64(place)
+            else:
+                choices[k] = -1
+                null[word] += one
+                null[-1] += one
+
+
+@kernel
+def _finish(cells: np.ndarray, posterior: np.ndarray, stretch: float, expected: np.ndarray) -> None:
+    """Add up the probabilities of each cell; stretch those of the candidates to the full scale."""
+    for c in range(len(cells)):
+        value = posterior[c]
+        expected[cells[c]] += value
+        posterior[c] = np.uint16(min(value * stretch + 0.5, 65535.0))

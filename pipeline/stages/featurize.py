@@ -33,8 +33,9 @@ from align.features import (
     word_feature_names,
 )
 from align.features.edges import save_description
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.posteriors import Links, Posteriors
+from align.statistics.posteriors import Posteriors
 from pipeline.config.configuration import Config
 from pipeline.stages.lexicon.sampling import LINKS, POSTERIORS
 from pipeline.work.manifest import made_of
@@ -187,7 +188,7 @@ def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
         vectors[1],
         Vocabulary.load(preprocess / "source.vocabulary.tsv"),
         Vocabulary.load(preprocess / "target.vocabulary.tsv"),
-        Links.load(lexicon / LINKS, tables) if (lexicon / LINKS).is_dir() else None,
+        ExpectedLinks.load(lexicon / LINKS, tables) if (lexicon / LINKS).is_dir() else None,
     )
 
 

@@ -2,12 +2,15 @@
 
 import numpy as np
 
+from align.core.ragged import edge_offsets
 from align.data.vocabulary import Vocabulary
 from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, Resources, feature_names, word_feature_names
 from align.features.groups import SCALE
 from align.learning.calibration import Calibration
 from align.model.folder import Model
 from align.statistics.lexicon import Lexicon
+from align.statistics.posteriors import LEAST, Posteriors
+from align.statistics.posteriors import SCALE as POSTERIOR_SCALE
 from align.text.processor import TextProcessor
 
 PAIRS = [
@@ -23,6 +26,20 @@ DIMENSIONS = 5
 
 # Of the features of words, where a word may have several links.
 WORD_WEIGHTS = {"extra.source.always": 0.5, "extra.target.always": 0.25, "extra.target.content": 0.1}
+
+
+def shapes_of(corpus):
+    """Return the numbers of words of each pair, shape (N, 2)."""
+    return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1).astype(np.int32)
+
+
+def posteriors_of(shapes, forward, reverse):
+    """Return what is kept of the posteriors of every edge, uint16 both ways, all pairs being sampled."""
+    starts, lowest = edge_offsets(shapes), round(LEAST * POSTERIOR_SCALE)
+    kept = np.flatnonzero((forward >= lowest) | (reverse >= lowest))
+    offsets = np.searchsorted(kept, starts).astype(np.int64)
+    edges = (kept - np.repeat(starts[:-1], np.diff(offsets))).astype(np.int32)
+    return Posteriors(offsets, edges, forward[kept], reverse[kept], np.ones(len(shapes), dtype=bool))
 
 
 def toy_model(*, profile="expand", tokenizer="rules", groups=DEFAULT_GROUPS, fertility=1):

@@ -11,12 +11,12 @@ from align.data.corpus import Corpus, Sentences
 from align.features import Edges
 from align.links import Link
 from align.problems.labels import Labels
-from align.statistics.posteriors import Posteriors
-from align.statistics.sampler import SCALE
+from align.statistics.posteriors import SCALE
 from benchmarks import ablation, accuracy, hansards, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
 from benchmarks.models import Training
 from benchmarks.process import Usage
+from tests.align import toy
 
 OPTIONS = {"solver": "bcfw", "cost_fn": 3.0, "cost_fp": 1.0, "lam": 0.01, "passes": 50, "seed": 0, "pairs": 9}
 
@@ -60,7 +60,7 @@ def test_the_sampler_alone_links_what_both_directions_find_likely():
     shapes = np.array([[1, 1], [2, 3]])
     forward = np.array([0.9, 0.9, 0.1, 0.2, 0.1, 0.2, 0.9]) * SCALE
     reverse = np.array([0.2, 0.4, 0.9, 0.2, 0.9, 0.1, 0.8]) * SCALE
-    found = Posteriors.of(shapes, forward.astype(np.uint16), reverse.astype(np.uint16))
+    found = toy.posteriors_of(shapes, forward.astype(np.uint16), reverse.astype(np.uint16))
     # 0.18, and 0.36, 0.09, 0.04 / 0.09, 0.02, 0.72: over a quarter are two.
     assert sampled_links(found, corpus) == [[], [Link(0, 0), Link(1, 1)]]
 

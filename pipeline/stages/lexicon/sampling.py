@@ -1,12 +1,12 @@
 """The part of the stage ``lexicon`` that samples who translates whom (:mod:`align.statistics.sampler`).
 
-Leaves beside the lexicon ``links/`` (:class:`align.statistics.posteriors.Links`), from which the posteriors
-of any text follow, and ``posteriors/corpus`` and ``posteriors/gold``
+Leaves beside the lexicon ``links/`` (:class:`align.statistics.expected_links.ExpectedLinks`), from which the
+posteriors of any text follow, and ``posteriors/corpus`` and ``posteriors/gold``
 (:class:`align.statistics.posteriors.Posteriors`), a row for each part of either: those of the pairs that were
 sampled.
 
 The candidates and the chains are pieces of work by themselves
-(:mod:`pipeline.stages.lexicon.sampling_items`), shared out to threads of this process or to a cluster; what
+(:mod:`pipeline.stages.lexicon.sampling_files`), shared out to threads of this process or to a cluster; what
 they add up to is put together here in one fixed order.
 """
 
@@ -22,23 +22,22 @@ import numpy as np
 
 from align.core.arrays import load_array, save_array
 from align.data.corpus import Corpus
-from align.statistics import sampler
 from align.statistics.lexicon import Lexicon
-from align.statistics.posterior_files import PosteriorAppender
-from align.statistics.posteriors import Links, Posteriors
-from align.statistics.sampler import Average, Direction, Known
-from pipeline.stages.lexicon.sampling_items import (
+from align.statistics.posteriors import PosteriorAppender, Posteriors
+from align.statistics.prior import LexicalPrior
+from align.statistics.sampler import Average, SampledLinks, Schedule, expected_links, schedule_for
+from pipeline.stages.lexicon.sampling_files import (
     BlockItem,
+    Blocks,
+    BlockSums,
     ChainItem,
-    Shelf,
-    drop_pieces,
-    find_block,
-    load_known,
-    load_sums,
-    run_item,
-    save_known,
-    task_of,
-)  # fmt: skip
+    drop_damaged_pieces,
+    find_candidates,
+    load_priors,
+    sample_chain,
+    save_priors,
+    settings_of,
+)
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
 from pipeline.work.kept import wait_for
@@ -46,7 +45,7 @@ from pipeline.work.stage import StageContext
 from pipeline.work.usage import show_size
 
 LINKS, POSTERIORS = "links", "posteriors"
-MOST_CHAINS = 100
+MAX_CHAINS = 100
 WORK = "sampling"
 CORPUS, GOLD = "corpus", "gold"
 
@@ -72,7 +71,7 @@ def sample_links(
     used: np.ndarray,
     *,
     chains: int,
-    known: tuple[Known, Known] | None = None,
+    priors: tuple[LexicalPrior, LexicalPrior] | None = None,
 ) -> None:
     """Sample the pairs that the statistics are of.
 
@@ -86,22 +85,46 @@ def sample_links(
         Which pairs of :func:`texts` they are of.
     chains : int
         As the stage's option, not 0.
-    known : tuple of Known, optional
-        What is known of the links beforehand.
+    priors : tuple of LexicalPrior, optional
+        Of both directions.
     """
     if not used.any():
         return
-    schedule = sampler.schedule_for(int(used.sum()))
+    schedule = schedule_for(int(used.sum()))
     if chains > 0:
         schedule = replace(schedule, chains=chains)
     work = context.folder / WORK
     work.mkdir(exist_ok=True)
-    damaged = drop_pieces(work)
+    damaged = drop_damaged_pieces(work)
     if damaged:
         context.say(f"{damaged} pieces of an earlier run cannot be read whole; they are made anew")
-    if known is not None and not (work / "known").exists():
-        save_known(work, known)
+    if priors is not None:
+        save_priors(work, priors)
     text = _cut(context, work, used)
+    items = [
+        ChainItem(
+            *(str(work), len(text.blocks), side, chain, text.longest[side]),
+            *(schedule, context.seed, priors is not None),
+        )
+        for chain, side in product(range(schedule.chains), range(2))
+    ]
+    _sample(context, lexicon, text, items, schedule, int(used.sum()))
+    sampled = _put_together(context, lexicon, text.blocks, items)
+    both = None if priors is None else load_priors(work)
+    expected_links(lexicon, sampled, both).save(context.folder / LINKS)
+    for key, value in (("pairs_sampled", int(used.sum())), ("chains", schedule.chains)):
+        context.note(key, value)
+
+
+def _sample(
+    context: StageContext,
+    lexicon: Lexicon,
+    text: _Text,
+    items: list[ChainItem],
+    schedule: Schedule,
+    pairs: int,
+) -> None:
+    """Have candidates found and chains run, on as many threads as have room or on the cluster."""
 
     def takes(workers: int) -> int:
         words = len(lexicon.source_counts) + len(lexicon.target_counts)
@@ -110,33 +133,21 @@ def sample_links(
     remote = context.engine.remote
     workers = 1 if remote else budget.most_workers(takes, context.memory, context.jobs)
     context.note("memory_predicted", max(context.notes["memory_predicted"], takes(workers)))
-    found = sum(context.share(find_block, text.blocks, workers=workers))
+    found = sum(context.share(find_candidates, text.blocks, workers=workers))
     where = f"{context.engine.workers()} workers of the cluster" if remote else f"{workers} at a time"
     context.say(
-        f"sampling {used.sum()} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
+        f"sampling {pairs} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
         f"about {show_size(takes(workers))} of memory{' here' if remote else ''}"
     )
-    items = [
-        ChainItem(
-            *(str(work), len(text.blocks), side, chain, text.longest[side]),
-            *(schedule, context.seed, known is not None),
-        )
-        for chain, side in product(range(schedule.chains), range(2))
-    ]
     done = sum(item.folder.exists() for item in items)
     if done:
         context.say(f"{done} of {len(items)} chains are there already")
     sweeps = schedule.lexical + schedule.jumps + schedule.fertility
-    for _ in context.share(run_item, items, workers=workers, unit="chains", steps=sweeps):
+    for _ in context.share(sample_chain, items, workers=workers, unit="chains", steps=sweeps):
         pass
     if remote:
-        wait_for([work / "blocks" / str(block.number) for block in text.blocks])
+        wait_for([block.folder for block in text.blocks])
         wait_for([item.folder for item in items])
-    directions = _put_together(context, lexicon, text.blocks, items)
-    both = None if known is None else (load_known(work, 0), load_known(work, 1))
-    Links.of(lexicon, *directions, both).save(context.folder / LINKS)
-    for key, value in (("pairs_sampled", int(used.sum())), ("chains", schedule.chains)):
-        context.note(key, value)
 
 
 def clear_work(folder: Path) -> None:
@@ -181,34 +192,31 @@ def _cut(context: StageContext, work: Path, used: np.ndarray) -> _Text:
 
 def _put_together(
     context: StageContext, lexicon: Lexicon, blocks: list[BlockItem], items: list[ChainItem]
-) -> tuple[Direction, Direction]:
-    """Add up the chains, write the posteriors, and return the expected links; one block at a time."""
+) -> tuple[SampledLinks, SampledLinks]:
+    """Add up the chains, write the posteriors, and return the links sampled; one block at a time."""
     work = context.folder / WORK
     own = [[item for item in items if item.side == side] for side in range(2)]
-    averages = [Average(task_of(chains[0], lexicon)) for chains in own]
-    shelves = [Shelf(work, len(blocks), side) for side in range(2)]
+    averages = [Average(settings_of(chains[0], lexicon)) for chains in own]
     folder = context.inputs["preprocess"]
     gold = _Gold(context)
     with PosteriorAppender(context.folder / POSTERIORS / CORPUS, Corpus.load_count(folder / CORPUS)) as out:
         for item in blocks:
-            both = [shelf[item.number] for shelf in shelves]
+            both = [Blocks(work, len(blocks), side)[item.number] for side in range(2)]
             ahead, back = (
-                averages[side].add(both[side], (load_sums(chain.folder, item.number) for chain in own[side]))
-                for side in range(2)
+                average.add(block, (BlockSums.load(chain.folder, item.number) for chain in chains))
+                for average, block, chains in zip(averages, both, own, strict=True)
             )
             found = Posteriors.of_candidates(
                 (both[0].hidden_starts, both[1].hidden_starts),
                 (both[0].candidates, both[1].candidates),
                 *(ahead, back),
             )
-            if Path(item.text).name == CORPUS:
-                out.append(item.rows, found)
-            else:
-                gold.append(item.rows, found)
+            (out if Path(item.text).name == CORPUS else gold).append(item.rows, found)
     gold.save(context.folder / POSTERIORS)
-    jumps = ([load_array(chain.folder / "jumps.npy") for chain in chains] for chains in own)
-    none = np.zeros(0, dtype=np.uint16)  # those of candidates are written
-    forward, reverse = (average.direction(none, each) for average, each in zip(averages, jumps, strict=True))
+    forward, reverse = (
+        average.links([load_array(chain.folder / "jumps.npy") for chain in chains])
+        for average, chains in zip(averages, own, strict=True)
+    )
     return forward, reverse
 
 

@@ -26,10 +26,11 @@ from align.features import (
 )
 from align.features.groups import SCALE
 from align.features.scoring import score_edges
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.posteriors import Links, Posteriors
-from align.statistics.sampler import Direction
+from align.statistics.sampler import SampledLinks, expected_links
 from align.text.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter, normal_number
+from tests.align import toy
 from tests.align.features import twins
 
 SOURCE = [
@@ -109,9 +110,9 @@ def links_of(lexicon, seed=0):
         return (generator.random(size) ** 4 * 50).astype(np.float32)
 
     def direction(size):
-        return Direction(np.zeros(0, dtype=np.uint16), counts(lexicon.cells), counts(size), counts(15))
+        return SampledLinks(counts(lexicon.cells), counts(size), counts(15))
 
-    return Links.of(lexicon, direction(len(TARGET)), direction(len(SOURCE)))
+    return expected_links(lexicon, (direction(len(TARGET)), direction(len(SOURCE))))
 
 
 def corpus(count=30, seed=1, longest=9):
@@ -238,7 +239,7 @@ class TestStoredPosteriors:
         generator = np.random.default_rng(3)
         sampled = shapes[chosen]
         forward, reverse = generator.integers(0, 65536, (2, sampled.prod(axis=1).sum())).astype(np.uint16)
-        return Posteriors.of(sampled, forward, reverse).placed(chosen, len(text))
+        return toy.posteriors_of(sampled, forward, reverse).placed(chosen, len(text))
 
     def test_they_stand_where_the_pair_was_sampled_and_tables_elsewhere(self):
         text, given = corpus(9), resources()
@@ -393,7 +394,7 @@ class TestCompute:
             given.target_vectors,
             given.source_vocabulary,
             given.target_vocabulary,
-            Links.load(tmp_path / "links", lexicon),
+            ExpectedLinks.load(tmp_path / "links", lexicon),
         )
         text = corpus(10)
         first, second = (computed(text, each, DEFAULT_GROUPS).features for each in (given, mapped))

@@ -9,7 +9,6 @@ from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.features import WORD_GROUPS, Edges, compute, compute_parts, parse_word_groups, word_feature_names
 from align.features.groups import SCALE
-from align.statistics.posteriors import Posteriors
 from tests.align import toy
 
 GROUPS = tuple(WORD_GROUPS)
@@ -31,7 +30,7 @@ def corpus(count=30, seed=1):
 def sampled(text, seed=2):
     shapes = np.stack([text.source.lengths(), text.target.lengths()], axis=1)
     both = np.random.default_rng(seed).random((2, int(shapes.prod(axis=1).sum()))) ** 3
-    return Posteriors.of(shapes, *(both * 65535).astype(np.uint16))
+    return toy.posteriors_of(shapes, *(both * 65535).astype(np.uint16))
 
 
 def computed(text, groups=GROUPS, **options):

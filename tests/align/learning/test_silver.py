@@ -15,8 +15,8 @@ from align.evaluation import metrics
 from align.learning.silver import cosine, evidence, mutual, sampled
 from align.links import Link, read_file
 from align.statistics.lexicon import edge_values, estimate
-from align.statistics.posteriors import Posteriors
-from align.statistics.sampler import SCALE
+from align.statistics.posteriors import SCALE
+from tests.align import toy
 
 VS, VT = 20, 25
 
@@ -237,7 +237,7 @@ class TestSampled:
         flat = [np.zeros(1) if matrix is None else np.ravel(matrix) for matrix in matrices]
         both = np.round(np.concatenate(flat) * SCALE).astype(np.uint16)
         there = np.array([matrix is not None for matrix in matrices])
-        found = Posteriors.of(shapes, both, both)
+        found = toy.posteriors_of(shapes, both, both)
         return replace(found, sampled=there)
 
     def block(self, *shapes):

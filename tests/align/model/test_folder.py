@@ -16,7 +16,7 @@ from align.learning.calibration import Calibration
 from align.model import shipped
 from align.model.folder import Model
 from align.model.reading import read_description
-from align.statistics.posteriors import Links
+from align.statistics.expected_links import ExpectedLinks
 from tests.align import toy
 
 
@@ -38,7 +38,7 @@ def files(folder):
 
 def with_links(model, name="links"):
     twelve, jumps = np.full(12, 2.0, dtype=np.float32), np.ones(7, dtype=np.float32)
-    links = Links(*[twelve] * 6, jumps, jumps)
+    links = ExpectedLinks(*[twelve] * 6, jumps, jumps)
     return replace(model, resources=replace(model.resources, **{name: links}))
 
 

@@ -7,7 +7,8 @@ import numpy as np
 import pytest
 
 from align.data.corpus import Corpus, Sentences
-from align.statistics.cooccurrence import bags, cut, index, invert, joint_counts, shrunk
+from align.statistics.cooccurrence import bags, count_cells, index, invert, joint_counts, shrunk
+from align.statistics.mapper import Threads
 
 
 def bitext(seed, *, pairs=40, n_source=12, n_target=15):
@@ -38,10 +39,33 @@ def plain_joint(corpus, n_source, n_target):
     return joint
 
 
-def cells_of(together):
-    targets, joint = joint_counts(together)
-    sources = np.repeat(np.arange(len(together.rows) - 1), np.diff(together.rows))
+def whole(cooccurrence):
+    """The cells of all source words at once."""
+    n_source, n_target = len(cooccurrence.source_counts), len(cooccurrence.target_counts)
+    return joint_counts(
+        *(cooccurrence.source, cooccurrence.target, n_target, (0, n_source), cooccurrence.sizes)
+    )
+
+
+def cells_of(cooccurrence):
+    rows, targets, joint = whole(cooccurrence)
+    sources = np.repeat(np.arange(len(rows) - 1), np.diff(rows))
     return dict(zip(zip(sources.tolist(), targets.tolist(), strict=True), joint.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("edges", [[0, 12], [0, 1, 5, 5, 11, 12]])
+def test_the_cells_of_shards_are_those_of_the_whole(edges):
+    cooccurrence = index([bitext(2)], 12, 15)
+    everything = cooccurrence.source, cooccurrence.target, 15
+    rows, targets, joint = whole(cooccurrence)
+    for shard in pairwise(edges):
+        sizes = count_cells(*everything, shard).sizes
+        assert sizes.tolist() == cooccurrence.sizes[slice(*shard)].tolist()
+        own = joint_counts(*everything, shard, sizes)
+        cells = slice(rows[shard[0]], rows[shard[1]])
+        assert (own.rows + rows[shard[0]]).tolist() == rows[shard[0] : shard[1] + 1].tolist()
+        assert own.targets.tobytes() == targets[cells].tobytes()
+        assert own.joint.tobytes() == joint[cells].tobytes()
 
 
 def test_bags_hold_distinct_words_in_order_with_their_numbers():
@@ -64,23 +88,23 @@ def test_the_inverted_index_leads_back_to_the_sentences():
 @pytest.mark.parametrize("jobs", [1, 3])
 def test_cells_and_joint_counts_are_those_of_counting(seed, jobs):
     corpus = bitext(seed)
-    together = index([corpus], 12, 15, jobs=jobs)
-    assert cells_of(together) == plain_joint(corpus, 12, 15)
-    assert together.cells == len(plain_joint(corpus, 12, 15))
-    assert together.source_counts.tolist() == np.bincount(corpus.source.ids, minlength=12).tolist()
-    assert together.target_counts.tolist() == np.bincount(corpus.target.ids, minlength=15).tolist()
+    cooccurrence = index([corpus], 12, 15, mapper=Threads(jobs))
+    assert cells_of(cooccurrence) == plain_joint(corpus, 12, 15)
+    assert cooccurrence.cells == len(plain_joint(corpus, 12, 15))
+    assert cooccurrence.source_counts.tolist() == np.bincount(corpus.source.ids, minlength=12).tolist()
+    assert cooccurrence.target_counts.tolist() == np.bincount(corpus.target.ids, minlength=15).tolist()
 
 
 @pytest.mark.parametrize(("pairs", "n_target"), [(20, 500), (300, 20_000)])
 def test_rows_of_a_large_vocabulary_are_in_order_too(pairs, n_target):
     # less than a sixteenth of the words in a row: the rows are sorted, not walked out
     corpus = bitext(5, pairs=pairs, n_target=n_target)
-    together = index([corpus], 12, n_target)
-    assert np.diff(together.rows).max() * 16 < n_target
-    targets, _ = joint_counts(together)
-    for first, last in zip(together.rows[:-1], together.rows[1:], strict=True):
+    cooccurrence = index([corpus], 12, n_target)
+    assert cooccurrence.sizes.max() * 16 < n_target
+    rows, targets, _ = whole(cooccurrence)
+    for first, last in pairwise(rows):
         assert np.all(np.diff(targets[first:last]) > 0)
-    assert cells_of(together) == plain_joint(corpus, 12, n_target)
+    assert cells_of(cooccurrence) == plain_joint(corpus, 12, n_target)
 
 
 def test_words_beyond_the_vocabulary_are_left_out():
@@ -100,30 +124,20 @@ def test_several_corpora_count_as_one_and_pairs_can_be_left_out():
 def test_an_empty_bitext_and_empty_vocabularies_have_no_cells():
     nothing = Corpus(Sentences.from_lists([]), Sentences.from_lists([]))
     for jobs in (1, 2):
-        assert index([nothing], 0, 0, jobs=jobs).cells == 0
-        assert index([nothing], 3, 4, jobs=jobs).cells == 0
-        assert index([bitext(1)], 0, 15, jobs=jobs).cells == 0
-        assert index([bitext(1)], 12, 0, jobs=jobs).cells == 0
-        assert len(joint_counts(index([bitext(1)], 12, 0, jobs=jobs))[0]) == 0
+        assert index([nothing], 0, 0, mapper=Threads(jobs)).cells == 0
+        assert index([nothing], 3, 4, mapper=Threads(jobs)).cells == 0
+        assert index([bitext(1)], 0, 15, mapper=Threads(jobs)).cells == 0
+        assert index([bitext(1)], 12, 0, mapper=Threads(jobs)).cells == 0
+        assert len(whole(index([bitext(1)], 12, 0, mapper=Threads(jobs))).targets) == 0
 
 
 def test_the_memory_told_is_that_of_the_arrays():
-    together = index([bitext(1)], 12, 15)
-    arrays = [*vars(together.source).values(), *vars(together.target).values()]
-    assert together.memory() >= 16 * together.cells + sum(array.nbytes for array in arrays)
-    assert index([bitext(1, pairs=400)], 12, 15).memory() > together.memory()
-    assert together.memory(10) > together.memory() + 160
-    assert together.memory(jobs=3) == together.memory(jobs=1) + 2 * 24 * 15
-
-
-def test_runs_of_words_cover_all_and_are_of_about_equal_work():
-    work = np.concatenate([[0], np.cumsum(np.r_[np.full(10, 1), 50, np.full(89, 1)])])
-    runs = cut(work, 4)
-    assert runs[0][0] == 0
-    assert runs[-1][1] == 100
-    assert all(left[1] == right[0] for left, right in pairwise(runs))
-    assert max(work[last] - work[first] for first, last in runs) <= work[-1] / 4 + 50
-    assert cut(np.zeros(4, dtype=np.int64), 3) == ((0, 3),)
+    cooccurrence = index([bitext(1)], 12, 15)
+    arrays = [*cooccurrence.source, *cooccurrence.target]
+    assert cooccurrence.memory(jobs=1) >= 16 * cooccurrence.cells + sum(array.nbytes for array in arrays)
+    assert index([bitext(1, pairs=400)], 12, 15).memory(jobs=1) > cooccurrence.memory(jobs=1)
+    assert cooccurrence.memory(10, jobs=1) > cooccurrence.memory(jobs=1) + 160
+    assert cooccurrence.memory(jobs=3) == cooccurrence.memory(jobs=1) + 2 * 24 * 15
 
 
 def test_what_is_shrunk_keeps_its_beginning():

@@ -1,4 +1,4 @@
-"""Posteriors and tables of the sampler: cut, joined, saved; what is damaged is refused by name."""
+"""Posteriors: cut, joined, saved at once or in blocks; what is damaged is refused by name."""
 
 from dataclasses import fields
 
@@ -6,9 +6,8 @@ import numpy as np
 import pytest
 
 from align.core.errors import InputError
-from align.statistics.lexicon import Lexicon
-from align.statistics.posteriors import Links, Posteriors, load_if_there
-from align.statistics.sampler import SCALE, Direction
+from align.statistics.posteriors import SCALE, PosteriorAppender, Posteriors, load_if_there
+from tests.align import toy
 
 SHAPES = np.array([[2, 3], [0, 4], [1, 1], [3, 2]])
 
@@ -16,7 +15,7 @@ SHAPES = np.array([[2, 3], [0, 4], [1, 1], [3, 2]])
 def made():
     generator = np.random.default_rng(0)
     forward, reverse = (generator.random((2, 13)) ** 8 * SCALE).astype(np.uint16)
-    return forward, reverse, Posteriors.of(SHAPES, forward, reverse)
+    return forward, reverse, toy.posteriors_of(SHAPES, forward, reverse)
 
 
 def equal(one, other):
@@ -110,41 +109,22 @@ class TestPosteriors:
             made()[2].dense(SHAPES[:3])
 
 
-class TestLinks:
-    def made(self):
-        counts = np.arange(1, 4)
-        offsets, targets = np.array([0, 2, 2, 3]), np.array([0, 2, 2], dtype=np.int32)
-        values = np.full(3, 0.5, dtype=np.float32)
-        lexicon = Lexicon(offsets, targets, values, values, values, values, values, counts, counts)
-        posterior = np.zeros(0, dtype=np.uint16)
-        links = np.array([1.5, 2.0, 4.0], dtype=np.float32)
-        jumps = np.ones(7, dtype=np.float32)
-        forward = Direction(posterior, links, links, jumps)
-        return lexicon, Links.of(lexicon, forward, Direction(posterior, 2 * links, links, jumps[:5]))
+def some(pairs, seed):
+    generator = np.random.default_rng(seed)
+    shapes = generator.integers(0, 5, (pairs, 2))
+    edges = int(shapes.prod(axis=1).sum())
+    return toy.posteriors_of(shapes, *generator.integers(0, 2000, (2, edges)).astype(np.uint16))
 
-    def test_totals_are_of_rows_and_columns(self):
-        _, links = self.made()
-        assert links.forward_totals.tolist() == [3.5, 0.0, 4.0]
-        assert links.reverse_totals.tolist() == [3.0, 0.0, 12.0]
 
-    def test_saved_and_loaded(self, tmp_path):
-        lexicon, links = self.made()
-        links.save(tmp_path)
-        loaded = Links.load(tmp_path, lexicon)
-        for field in fields(Links):
-            assert np.array_equal(getattr(loaded, field.name), getattr(links, field.name))
-
-    @pytest.mark.parametrize("name", [field.name for field in fields(Links)])
-    def test_what_does_not_fit_is_named(self, tmp_path, name):
-        lexicon, links = self.made()
-        links.save(tmp_path)
-        values = getattr(links, name)
-        np.save(tmp_path / f"{name}.npy", values[:-1])
-        with pytest.raises(InputError, match=rf"{name}\.npy: float32 \(\d,\), not float32 \(\d,\); make"):
-            Links.load(tmp_path, lexicon)
-        for wrong in (-1.0, np.nan, np.inf):
-            odd = values.copy()
-            odd[1] = wrong
-            np.save(tmp_path / f"{name}.npy", odd)
-            with pytest.raises(InputError, match=rf"{name}\.npy: a value is no number of links; make"):
-                Links.load(tmp_path, lexicon)
+def test_blocks_make_the_files_of_the_whole(tmp_path):
+    rows = [np.array([1, 2, 5]), np.array([6]), np.zeros(0, dtype=np.int64), np.array([7, 9])]
+    blocks = [some(len(own), seed) for seed, own in enumerate(rows)]
+    with PosteriorAppender(tmp_path / "blocks", 11) as out:
+        for own, block in zip(rows, blocks, strict=True):
+            out.append(own, block)
+    Posteriors.join(blocks).placed(np.concatenate(rows), 11).save(tmp_path / "whole")
+    names = sorted(path.name for path in (tmp_path / "whole").iterdir())
+    assert names == sorted(path.name for path in (tmp_path / "blocks").iterdir())
+    for name in names:
+        assert (tmp_path / "blocks" / name).read_bytes() == (tmp_path / "whole" / name).read_bytes()
+    assert Posteriors.load(tmp_path / "blocks").sampled.sum() == 6

@@ -1,13 +1,14 @@
-"""What is known before sampling: links of another corpus over new words, and words spelt alike."""
+"""Prior counts of links: those of another corpus over new words, and those of words spelt alike."""
 
 import numpy as np
 import pytest
 
 from align.data.corpus import Corpus, Sentences
-from align.statistics import prior as known
+from align.statistics import prior
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import estimate
-from align.statistics.posteriors import Links
-from align.statistics.sampler import Direction, Known
+from align.statistics.prior import LexicalPrior
+from align.statistics.sampler import SampledLinks, expected_links
 from align.text.words import WordTable
 
 
@@ -27,12 +28,12 @@ class TestFromLinks:
         new = lexicon_of([([0], [0]), ([1], [1]), ([0], [1])], 2, 2)
         ids = np.array([1, -1, 0])
         assert old.targets.tolist() == [0, 1, 0, 1, 2]
-        assert known.cells_in(old, new, ids, ids).tolist() == [2, -1, -1, -1, 0]
-        links = Links(
+        assert prior._cells_in(old, new, ids, ids).tolist() == [2, -1, -1, -1, 0]
+        links = ExpectedLinks(
             *(row(1, 2, 3, 4, 5), row(6, 7, 8, 9, 10)),
             *(row(3, 7, 5), row(14, 16, 10), row(0.5, 1, 2), row(3, 4, 5), row(1, 2, 3), row(4, 5, 6)),
         )
-        forward, reverse = known.from_links(links, old, new, ids, ids, weight=0.5)
+        forward, reverse = prior.from_links(links, old, new, ids, ids, weight=0.5)
         assert forward.links.tolist() == [2.5, 0, 0.5]
         assert reverse.links.tolist() == [5, 0, 3]
         assert forward.totals.tolist() == [2.5, 1.5]
@@ -60,7 +61,7 @@ class TestSpelling:
         sides = range(len(self.SOURCE)), range(len(self.TARGET))
         lexicon = lexicon_of([(list(sides[0]), list(sides[1]))], len(sides[0]), len(sides[1]))
         tables = WordTable.of(self.SOURCE), WordTable.of(self.TARGET)
-        return lexicon, tables, known.likeness(lexicon, *tables).reshape(len(sides[0]), len(sides[1]))
+        return lexicon, tables, prior.likeness(lexicon, *tables).reshape(len(sides[0]), len(sides[1]))
 
     def test_likeness(self):
         found = self.found()[2]
@@ -74,7 +75,7 @@ class TestSpelling:
         words = ["".join(generator.choice(list("abc"), generator.integers(4, 9))) for _ in range(60)]
         source, target = sorted(set(words[:30])), sorted(set(words[30:]))
         lexicon = lexicon_of([(list(range(len(source))), list(range(len(target))))], len(source), len(target))
-        found = known.likeness(lexicon, WordTable.of(source), WordTable.of(target))
+        found = prior.likeness(lexicon, WordTable.of(source), WordTable.of(target))
         expected = [subsequence(a, b) / max(len(a), len(b)) for a in source for b in target]
         expected = [ratio if ratio > 0.7 else 0 for ratio in expected]
         assert 0 < np.count_nonzero(expected) < len(expected)
@@ -82,7 +83,7 @@ class TestSpelling:
 
     def test_counts(self):
         lexicon, tables, found = self.found()
-        forward, reverse = known.from_spelling(lexicon, *tables, weight=3.0)
+        forward, reverse = prior.from_spelling(lexicon, *tables, weight=3.0)
         for each, axis in ((forward, 1), (reverse, 0)):
             np.testing.assert_allclose(each.links.reshape(found.shape), 3 * found)
             np.testing.assert_allclose(each.totals, 3 * found.sum(axis=axis))
@@ -91,25 +92,31 @@ class TestSpelling:
             assert each.jumps is None
 
 
-def test_together():
-    one = Known(row(1), row(2), row(3))
-    other = Known(row(10), row(20), row(30), row(1, 2, 3))
-    for pair in (((one, other), (other, one)), ((other, one), (one, other))):
-        for found in known.together(*pair):
-            assert [values.tolist() for values in (found.links, found.totals, found.null_links)] == [
-                [11],
-                [22],
-                [33],
-            ]
-            assert found.jumps.tolist() == [1, 2, 3]
+def test_priors_are_added():
+    one = LexicalPrior(row(1), row(2), row(3))
+    other = LexicalPrior(row(10), row(20), row(30), row(1, 2, 3))
+    for found in (one.plus(other), other.plus(one)):
+        assert [values.tolist() for values in (found.links, found.totals, found.null_links)] == [
+            [11],
+            [22],
+            [33],
+        ]
+        assert found.jumps.tolist() == [1, 2, 3]
 
 
-def test_links_keep_what_was_known():
+def test_jumps_are_cut_or_filled_up():
+    none = np.zeros(0, dtype=np.float32)
+    jumps = LexicalPrior(none, none, none, np.arange(1, 6, dtype=np.float32))
+    assert jumps.jumps_to(1).tolist() == [2, 3, 4]
+    assert jumps.jumps_to(3).tolist() == [0, 1, 2, 3, 4, 5, 0]
+    assert LexicalPrior(none, none, none).jumps_to(1).tolist() == [0, 0, 0]
+
+
+def test_expected_links_keep_the_prior():
     lexicon = lexicon_of([([0, 1], [0, 1])], 2, 2)
-    none = np.zeros(0, dtype=np.uint16)
-    found = Direction(none, row(1, 2, 3, 4), row(1, 1), row(0, 0, 5, 0, 0))
-    before = Known(row(1, 1, 1, 1), row(9, 9), row(2, 2), row(1, 1, 1))
-    links = Links.of(lexicon, found, found, (before, before))
+    found = SampledLinks(row(1, 2, 3, 4), row(1, 1), row(0, 0, 5, 0, 0))
+    before = LexicalPrior(row(1, 1, 1, 1), row(9, 9), row(2, 2), row(1, 1, 1))
+    links = expected_links(lexicon, (found, found), (before, before))
     assert links.forward.tolist() == links.reverse.tolist() == [2, 3, 4, 5]
     assert links.forward_totals.tolist() == [12, 16]
     assert links.reverse_totals.tolist() == [13, 15]

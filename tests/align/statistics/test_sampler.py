@@ -1,4 +1,4 @@
-"""The sampler: a sweep against a slow twin, sums, planted dictionaries, odd sentences, any number of jobs."""
+"""The sampler: a sweep against a slow twin, sums, planted dictionaries, odd sentences, texts in blocks."""
 
 from itertools import pairwise
 
@@ -6,13 +6,15 @@ import numpy as np
 import pytest
 
 from align.data.corpus import Corpus, Sentences
-from align.statistics import candidates, sampler, sampler_kernels
+from align.statistics import candidates, prior, sampler
+from align.statistics.cooccurrence import sealed
 from align.statistics.lexicon import Lexicon, estimate
-from align.statistics.posteriors import Posteriors
-from align.statistics.sampler import SCALE, Average, Known, Priors, Schedule
-from align.statistics.sampler_chain import FERTILITY_PRIOR, MOST_FERTILE, Block, Task, run_chain
+from align.statistics.posteriors import SCALE, Posteriors
+from align.statistics.prior import LexicalPrior
+from align.statistics.sampler import Average, Block, ChainSettings, Schedule, Sums, run_chain
+from tests.align import toy
 
-PRIORS = Priors()
+MAX_FERTILITY = len(prior.FERTILITY) - 1
 
 
 def bitext(seed, pairs, *, words=12, longest=6):
@@ -51,17 +53,34 @@ def no_cells(words):
 
 
 def sample(corpus, words, schedule, *, lexicon=None, least=0.0, **options):
+    """Sample both directions; return candidates, and posteriors and links of either direction."""
     lexicon = all_cells(words) if lexicon is None else lexicon
     both = candidates.find(corpus, lexicon, least=least)
-    return both, sampler.sample(corpus, both, lexicon, schedule=schedule, **options)
+    parts = [(corpus, both)]
+    return both, [sampled(parts, lexicon, side, schedule, **options) for side in range(2)]
+
+
+def sampled(parts, lexicon, side, schedule, *, seed=0, priors=None, on_sweep=None):
+    """Run and average the chains of a direction over a text in parts."""
+    longest = max(int((part.source, part.target)[side].lengths().max(initial=0)) for part, _ in parts)
+    prior_of = None if priors is None else priors[side]
+    settings = ChainSettings.of(lexicon, side, longest, schedule, seed=seed, prior=prior_of)
+    blocks = [Block.of(*part, side) for part in parts]
+    sums = [[Sums.zeros(block) for block in blocks] for _ in range(schedule.chains)]
+    jumps = [
+        run_chain(settings, blocks, own, chain=chain, on_sweep=on_sweep) for chain, own in enumerate(sums)
+    ]
+    average = Average(settings)
+    posteriors = [average.add(block, own) for block, own in zip(blocks, zip(*sums, strict=True), strict=True)]
+    return np.concatenate(posteriors), average.links(jumps)
 
 
 def dense(corpus, both, found):
     """The posteriors of both directions as one matrix a pair."""
     starts = corpus.source.offsets, corpus.target.offsets
-    kept = Posteriors.of_candidates(starts, both, found[0].posterior, found[1].posterior, least=0.0)
+    kept = Posteriors.of_candidates(starts, both, found[0][0], found[1][0], least=0.0)
     matrices = []
-    for pair, shape in enumerate(sampler.shapes_of(corpus)):
+    for pair, shape in enumerate(toy.shapes_of(corpus)):
         each = kept.block(pair, pair + 1).dense(shape[None])
         matrices.append([values.reshape(shape) for values in each])
     return matrices
@@ -103,23 +122,23 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
             made = [sum(a == j for q, a in enumerate(links[pair]) if q != k) for j in range(n)]
             weights = []
             for j, maker in enumerate(hidden[pair]):
-                both = others.count((maker, word)) + PRIORS.lexical
-                weight = both / (sum(s == maker for s, _ in others) + PRIORS.lexical * words)
+                both = others.count((maker, word)) + prior.LEXICAL
+                weight = both / (sum(s == maker for s, _ in others) + prior.LEXICAL * words)
                 if model > 0:
                     weight *= jumps[centre + j - before] * jumps[centre + after - j]
                 if model == 2:
-                    seen = PRIORS.fertility * FERTILITY_PRIOR.astype(float)
+                    seen = prior.FERTILITY_WEIGHT * prior.FERTILITY.astype(float)
                     for p in range(len(hidden)):
                         for q, s in enumerate(hidden[p]):
                             count = sum(a == q for r, a in enumerate(links[p]) if (p, r) != (pair, k))
                             if s == maker and (p, q) != (pair, j):
-                                seen[min(count, MOST_FERTILE)] += 1
-                    now, more = (min(made[j] + step, MOST_FERTILE) for step in (0, 1))
+                                seen[min(count, MAX_FERTILITY)] += 1
+                    now, more = (min(made[j] + step, MAX_FERTILITY) for step in (0, 1))
                     weight *= (seen[more] + (now == more)) / seen[now]
                 weights.append(weight if j in allowed[pair][k] else 0.0)
-            null = others.count((None, word)) + PRIORS.null_lexical
-            null /= sum(s is None for s, _ in others) + PRIORS.null_lexical * words
-            null *= PRIORS.null / (1 - PRIORS.null)
+            null = others.count((None, word)) + prior.NULL_LEXICAL
+            null /= sum(s is None for s, _ in others) + prior.NULL_LEXICAL * words
+            null *= prior.NULL / (1 - prior.NULL)
             if model > 0:
                 null *= jumps[centre + after - before]
             sums = np.cumsum([*weights, null])
@@ -137,19 +156,21 @@ def test_a_sweep_is_its_formula(side, model, least):
     lexicon = estimate(corpus, words, words, min_probability=0.0)
     own = candidates.find(corpus, lexicon, least=least)[side]
     hidden, observed = (corpus.source, corpus.target) if side == 0 else (corpus.target, corpus.source)
-    made = (hidden.offsets, observed.offsets, own.offsets, own.places)
-    texts = (hidden.ids, hidden.offsets, observed.ids, observed.offsets, own.offsets, own.places, own.cells)
-    state = np.array([88172645463325252], dtype=np.uint64)
-    links = np.empty(len(observed.ids), dtype=np.int16)
-    values = np.full(lexicon.cells + 1, PRIORS.lexical, dtype=np.float32)
-    totals = np.full(words, PRIORS.lexical * words, dtype=np.float32)
-    null = np.full(words + 1, PRIORS.null_lexical, dtype=np.float32)
-    null[-1] = PRIORS.null_lexical * words
+    block = sealed(Block.of(corpus, candidates.find(corpus, lexicon, least=least), side))
+    choices = np.empty(len(observed.ids), dtype=np.int16)
+    null = np.full(words + 1, prior.NULL_LEXICAL, dtype=np.float32)
+    null[-1] = prior.NULL_LEXICAL * words
+    state = sampler._State(
+        np.full(lexicon.cells + 1, prior.LEXICAL, dtype=np.float32),
+        np.full(words, prior.LEXICAL * words, dtype=np.float32),
+        null,
+        np.zeros((words, MAX_FERTILITY + 1), dtype=np.float32),
+        np.array([88172645463325252], dtype=np.uint64),
+    )
     table = np.append((lexicon.forward, lexicon.reverse)[side], np.float32(0))
-    sampler_kernels.begin(*texts, links, values, totals, null, table, 0.3, state)
-    fertility = np.zeros((words, MOST_FERTILE + 1), dtype=np.float32)
-    sampler_kernels.count_fertility(hidden.ids, *made, links, fertility)
-    fertility += np.float32(PRIORS.fertility) * FERTILITY_PRIOR
+    sampler._begin(block, choices, state, table, 0.3)
+    sampler._count_fertility(block, choices, state.fertility)
+    state.fertility[:] += np.float32(prior.FERTILITY_WEIGHT) * prior.FERTILITY
     jumps = np.random.default_rng(1).random(2 * 10 + 1).astype(np.float32)
 
     def nested(values, offsets):
@@ -157,7 +178,7 @@ def test_a_sweep_is_its_formula(side, model, least):
 
     def placed():
         """The links as places in the sentence."""
-        at = [own.places[own.offsets[k] + link] if link >= 0 else -1 for k, link in enumerate(links)]
+        at = [own.places[own.offsets[k] + link] if link >= 0 else -1 for k, link in enumerate(choices)]
         return nested(np.array(at, dtype=int), observed.offsets)
 
     by_token = nested(own.places, own.offsets)
@@ -172,40 +193,37 @@ def test_a_sweep_is_its_formula(side, model, least):
         jumps.astype(float),
         model,
         words,
-        Generator(state[0]),
+        Generator(state.generator[0]),
     )
-    posterior = np.zeros(len(own), dtype=np.uint16)
-    null_posterior = np.zeros(len(links), dtype=np.uint16)
-    odds, unit = np.float32(PRIORS.null / (1 - PRIORS.null)), np.float32(SCALE)
-    counts = (links, values, totals, null, jumps, fertility)
-    sampler_kernels.sweep(*texts, *counts, model, odds, unit, posterior, null_posterior, state)
+    sums = Sums.zeros(block)
+    sampler._sweep(block, choices, state, jumps, model, np.float32(SCALE), sums)
     assert placed() == twins
     for token, row in enumerate(expected):
         here = slice(own.offsets[token], own.offsets[token + 1])
-        np.testing.assert_allclose(posterior[here] / SCALE, row[own.places[here]], atol=1e-4)
-        assert null_posterior[token] / SCALE == pytest.approx(1 - row.sum(), abs=1e-4)
+        np.testing.assert_allclose(sums.candidates[here] / SCALE, row[own.places[here]], atol=1e-4)
+        assert sums.null[token] / SCALE == pytest.approx(1 - row.sum(), abs=1e-4)
     # the counts are those of the links, still
-    recounted = np.zeros_like(fertility)
-    sampler_kernels.count_fertility(hidden.ids, *made, links, recounted)
+    recounted = np.zeros_like(state.fertility)
+    sampler._count_fertility(block, choices, recounted)
     if model == 2:
-        np.testing.assert_allclose(fertility, recounted + PRIORS.fertility * FERTILITY_PRIOR, atol=1e-4)
-    assert np.rint(totals.sum()) == (links >= 0).sum()
-    assert np.rint(null[-1]) == (links < 0).sum()
+        expected_fertility = recounted + prior.FERTILITY_WEIGHT * prior.FERTILITY
+        np.testing.assert_allclose(state.fertility, expected_fertility, atol=1e-4)
+    assert np.rint(state.totals.sum()) == (choices >= 0).sum()
+    assert np.rint(state.null[-1]) == (choices < 0).sum()
 
 
 def test_the_first_links_are_drawn_by_the_table():
     corpus = Corpus(*(Sentences.from_lists(side) for side in ([[0, 1, 2]] * 4000, [[0]] * 4000)))
-    own = candidates.find(corpus, all_cells(3), least=0.0)[0]
+    block = sealed(Block.of(corpus, candidates.find(corpus, all_cells(3), least=0.0), 0))
     table = np.array([0.1, 0, 0, 0.6, 0, 0, 0.3, 0, 0, 0], dtype=np.float32)
-    links = np.empty(4000, dtype=np.int16)
-    counts = np.zeros(10, np.float32), np.zeros(3, np.float32), np.zeros(4, np.float32)
-    source, target = corpus.source, corpus.target
-    texts = (source.ids, source.offsets, target.ids, target.offsets, own.offsets, own.places, own.cells)
-    sampler_kernels.begin(*texts, links, *counts, table, 0.2, np.array([7], dtype=np.uint64))
-    shares = np.bincount(links + 1, minlength=4) / 4000
+    choices = np.empty(4000, dtype=np.int16)
+    counts = [np.zeros(shape, dtype=np.float32) for shape in (10, 3, 4, (3, MAX_FERTILITY + 1))]
+    state = sampler._State(*counts, np.array([7], dtype=np.uint64))
+    sampler._begin(block, choices, state, table, 0.2)
+    shares = np.bincount(choices + 1, minlength=4) / 4000
     np.testing.assert_allclose(shares, [0.2, 0.08, 0.48, 0.24], atol=0.03)
-    assert counts[0][[0, 3, 6]].tolist() == counts[1].tolist() == (4000 * shares[1:]).round().tolist()
-    assert counts[2].tolist() == [4000 * shares[0], 0, 0, 4000 * shares[0]]
+    assert state.links[[0, 3, 6]].tolist() == state.totals.tolist() == (4000 * shares[1:]).round().tolist()
+    assert state.null.tolist() == [4000 * shares[0], 0, 0, 4000 * shares[0]]
 
 
 def test_a_planted_dictionary_is_found():
@@ -222,7 +240,7 @@ def test_a_planted_dictionary_is_found():
     sources = lexicon.sources()
     for word in range(40):
         row = sources == word
-        assert lexicon.targets[row][found[0].links[row].argmax()] == word
+        assert lexicon.targets[row][found[0][1].links[row].argmax()] == word
 
 
 @pytest.mark.parametrize("chains", [1, 16])
@@ -235,43 +253,32 @@ def test_probabilities_sum_to_one_at_most_and_do_not_overflow(chains):
         sums = np.concatenate([pair[side].sum(axis=axis) for pair in dense(corpus, both, found)])
         assert sums.max() <= 1 + 6 * unit
         tokens = len((corpus.target, corpus.source)[side].ids)
-        assert found[side].links.sum() + found[side].null_links.sum() == pytest.approx(tokens, rel=0.02)
+        assert found[side][1].links.sum() + found[side][1].null_links.sum() == pytest.approx(tokens, rel=0.02)
     alone = Corpus(*(Sentences.from_lists([[0]] * 500) for _ in range(2)))
-    _, (forward, _) = sample(alone, 1, Schedule(chains, 1, 1, 16, 16))
-    assert forward.posterior.min() > 0.98 * SCALE
+    _, ((forward, _), _) = sample(alone, 1, Schedule(chains, 1, 1, 16, 16))
+    assert forward.min() > 0.98 * SCALE
 
 
-def test_the_same_for_any_number_of_jobs_and_other_for_another_seed():
+def test_other_for_another_seed():
     corpus, schedule = bitext(3, 40), Schedule(2, 1, 1, 2, 2)
-    first, second, other = (
-        sample(corpus, 12, schedule, jobs=jobs, seed=seed)[1] for jobs, seed in ((1, 4), (2, 4), (1, 5))
-    )
+    first, second, other = (sample(corpus, 12, schedule, seed=seed)[1] for seed in (4, 4, 5))
     for one, two, three in zip(first, second, other, strict=True):
-        for name in ("posterior", "links", "null_links", "jumps"):
-            assert np.array_equal(getattr(one, name), getattr(two, name))
-        assert not np.array_equal(one.posterior, three.posterior)
+        assert np.array_equal(one[0], two[0])
+        assert not np.array_equal(one[0], three[0])
 
 
 @pytest.mark.parametrize("side", [0, 1])
 def test_a_text_in_blocks_is_sampled_as_the_whole(side):
     corpus, schedule = bitext(3, 60), Schedule(1, 2, 2, 5, 3)
     lexicon = estimate(corpus, 12, 12)
-    longest = int((corpus.source, corpus.target)[side].lengths().max())
-    task = Task.of(lexicon, side, longest, schedule, seed=9)
     found = []
     for cuts in ([0, 60], [0, 7, 8, 31, 60]):
-        parts = [corpus.block(*cut) for cut in pairwise(cuts)]
-        blocks = [Block.of(part, candidates.find(part, lexicon), side) for part in parts]
-        sums = [block.begin() for block in blocks]
-        jumps = run_chain(task, blocks, sums, chain=0)
-        average = Average(task)
-        posteriors = [average.add(block, [own]) for block, own in zip(blocks, sums, strict=True)]
-        found.append(average.direction(np.concatenate(posteriors), [jumps]))
-    for name in ("posterior", "links", "null_links", "jumps"):
-        np.testing.assert_array_equal(getattr(found[0], name), getattr(found[1], name))
-    both = candidates.find(corpus, lexicon)
-    alone = sampler.sample(corpus, both, lexicon, schedule=schedule, seed=9)[side]
-    np.testing.assert_array_equal(alone.posterior, found[0].posterior)
+        blocks = [corpus.block(*cut) for cut in pairwise(cuts)]
+        parts = [(block, candidates.find(block, lexicon)) for block in blocks]
+        found.append(sampled(parts, lexicon, side, schedule, seed=9))
+    np.testing.assert_array_equal(found[0][0], found[1][0])
+    for whole, cut in zip(found[0][1], found[1][1], strict=True):
+        np.testing.assert_array_equal(whole, cut)
 
 
 def test_empty_short_and_very_long_sentences():
@@ -283,41 +290,33 @@ def test_empty_short_and_very_long_sentences():
     schedule = Schedule(1, 1, 1, 2, 2)
     _, both = sample(corpus, 50, schedule, on_sweep=lambda: calls.append(1))
     assert len(calls) == 2 * 4
-    for direction in both:
-        assert len(direction.posterior) == 1 + 700 * 650 + 8
-        assert np.isfinite(direction.links).all()
-    assert [len(direction.jumps) for direction in both] == [2 * 701 + 1, 2 * 651 + 1]
+    for posterior, found in both:
+        assert len(posterior) == 1 + 700 * 650 + 8
+        assert np.isfinite(found.links).all()
+    assert [len(found.jumps) for _, found in both] == [2 * 701 + 1, 2 * 651 + 1]
     nothing = Corpus(*(Sentences.from_lists([]) for _ in range(2)))
-    assert all(len(each.posterior) == 0 for each in sample(nothing, 0, Schedule(1, 1, 1, 1, 1))[1])
+    assert all(len(each[0]) == 0 for each in sample(nothing, 0, Schedule(1, 1, 1, 1, 1))[1])
 
 
 def test_words_without_cells():
     """They are linked by place alone, and no cell counts them."""
-    _, (forward, reverse) = sample(bitext(0, 60), 12, Schedule(1, 2, 2, 4, 4), lexicon=no_cells(12))
+    _, ((_, forward), (_, reverse)) = sample(bitext(0, 60), 12, Schedule(1, 2, 2, 4, 4), lexicon=no_cells(12))
     assert len(forward.links) == len(reverse.links) == 0
     assert np.isfinite(forward.null_links).all()
 
 
-def test_what_is_known_beforehand_decides_where_the_text_does_not():
-    """Two words that always stand together: the known links tell which is which, the jumps do not count."""
+def test_a_prior_decides_where_the_text_does_not():
+    """Two words that always stand together: the prior links tell which is which, the jumps do not count."""
     corpus = Corpus(*(Sentences.from_lists([[0, 1]] * 5) for _ in range(2)))
     schedule = Schedule(4, 2, 2, 6, 4)
     crossed = np.array([0, 9, 9, 0], dtype=np.float32)
     totals, none = np.full(2, 9, dtype=np.float32), np.zeros(2, dtype=np.float32)
-    known = Known(crossed, totals, none, np.array([50, 0, 50, 0, 50], dtype=np.float32))
-    both, found = sample(corpus, 2, schedule, known=(known, known))
+    crossing = LexicalPrior(crossed, totals, none, np.array([50, 0, 50, 0, 50], dtype=np.float32))
+    both, found = sample(corpus, 2, schedule, priors=(crossing, crossing))
     for pair in dense(corpus, both, found):
         for values in pair:
             assert values[0, 1] > 0.6
             assert values[1, 0] > 0.6
-
-
-def test_known_jumps_are_cut_or_filled_up():
-    none = np.zeros(0, dtype=np.float32)
-    known = Known(none, none, none, np.arange(1, 6, dtype=np.float32))
-    assert known.jumps_to(1).tolist() == [2, 3, 4]
-    assert known.jumps_to(3).tolist() == [0, 1, 2, 3, 4, 5, 0]
-    assert Known(none, none, none).jumps_to(1).tolist() == [0, 0, 0]
 
 
 def test_small_corpora_are_sampled_longer():
@@ -327,5 +326,3 @@ def test_small_corpora_are_sampled_longer():
     for each in schedules:
         assert 1 <= each.kept <= each.fertility
         assert SCALE // (each.chains * each.kept) > 200
-    more = sampler.schedule_for(20_000, effort=2.0)
-    assert more.chains == 2 * sampler.schedule_for(20_000).chains

@@ -10,8 +10,6 @@ from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, GROUPS, WORD_GROUPS, compute
 from align.features.groups import SCALE
-from align.statistics import sampler
-from align.statistics.posteriors import Posteriors
 from pipeline.run.graph import STAGES
 from pipeline.stages import featurize
 from tests.align import toy
@@ -83,9 +81,9 @@ def test_what_was_sampled_of_them(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr(featurize, "_PAIRS_A_BLOCK", 2)
     stored = []
     for name, text in (("corpus", CORPUS), ("gold", GOLD)):
-        shapes = sampler.shapes_of(text)
+        shapes = toy.shapes_of(text)
         both = np.random.default_rng(len(text)).integers(0, 65536, (2, shapes.prod(axis=1).sum()))
-        stored.append(Posteriors.of(shapes, *both.astype(np.uint16)))
+        stored.append(toy.posteriors_of(shapes, *both.astype(np.uint16)))
         stored[-1].save(inputs["lexicon"] / "posteriors" / name)
     run(inputs, tmp_path / "out")
     edges = featurize.load_edges(tmp_path / "out")

@@ -8,6 +8,7 @@ import pytest
 from align.data.corpus import Corpus, Sentences
 from align.statistics.cooccurrence import index
 from align.statistics.lexicon import estimate
+from align.statistics.mapper import Threads
 from pipeline.work import budget
 
 # For whatever does not grow with the text.
@@ -39,10 +40,12 @@ def taken(work):
 @pytest.mark.parametrize("sizes", [(300, 400), (3000, 4000)], ids=["more tokens", "more cells"])
 def test_the_index_and_model_1(sizes, jobs):
     corpus = zipfian(20_000, sizes)
-    estimate(index([corpus.take(np.arange(9))], *sizes, jobs=jobs), *sizes)  # kernels are loaded
-    making, together = taken(lambda: index([corpus], *sizes, jobs=jobs))
+    mapper = Threads(jobs)
+    first = index([corpus.take(np.arange(9))], *sizes, mapper=mapper)
+    estimate(first, *sizes, mapper=mapper)  # kernels are loaded
+    making, cooccurrence = taken(lambda: index([corpus], *sizes, mapper=mapper))
     tokens = len(corpus.source.ids) + len(corpus.target.ids)
     assert making <= budget.index_memory(tokens, len(corpus), sum(sizes)) - budget.BASE + SOME
-    estimating, _ = taken(lambda: estimate(together, *sizes, iterations=2))
-    there = sum(array.nbytes for part in (together.source, together.target) for array in vars(part).values())
-    assert estimating + there <= together.memory(jobs=jobs) + SOME
+    estimating, _ = taken(lambda: estimate(cooccurrence, *sizes, iterations=2, mapper=mapper))
+    there = sum(array.nbytes for array in (*cooccurrence.source, *cooccurrence.target))
+    assert estimating + there <= cooccurrence.memory(jobs=jobs) + SOME

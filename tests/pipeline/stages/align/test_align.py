@@ -16,8 +16,7 @@ from align.core.ragged import edge_offsets
 from align.data.corpus import Corpus, Sentences
 from align.model.aligner import Aligner
 from align.model.blocklinks import BlockLinks
-from align.statistics import sampler
-from align.statistics.posteriors import Posteriors
+from align.statistics.posteriors import SCALE
 from pipeline.run.graph import STAGES
 from pipeline.stages.align import stage
 from pipeline.stages.align import table as align_table
@@ -177,12 +176,12 @@ class TestStoredPosteriors:
         model = toy.toy_model()
         weights = np.array([{"bias": -0.5, "sampled": 1.0}.get(name, 0.0) for name in model.names])
         replace(model, weights=weights).save(inputs["train"])
-        shapes = sampler.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
+        shapes = toy.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
         sampled = np.array([0, 3, 9])
         edges = edge_offsets(shapes[sampled])
         probabilities = np.zeros(edges[-1], dtype=np.uint16)
-        probabilities[edges[1:] - 1] = sampler.SCALE
-        stored = Posteriors.of(shapes[sampled], probabilities, probabilities)
+        probabilities[edges[1:] - 1] = SCALE
+        stored = toy.posteriors_of(shapes[sampled], probabilities, probabilities)
         stored.placed(sampled, len(shapes)).save(inputs["lexicon"] / "posteriors" / "corpus")
         run(inputs, tmp_path / "out", block=block)
         # A worker that does not see them says so, and never takes others.
@@ -424,7 +423,7 @@ class TestWorkers:
     def test_long_pairs_make_small_blocks(self, inputs, monkeypatch):
         monkeypatch.setattr(stage, "_EDGES_A_BLOCK", 40)
         stops = [stop for _, stop, _, _ in stage._pieces(inputs["preprocess"], 100)]
-        shapes = sampler.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
+        shapes = toy.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
         edges = [shapes[a:b].prod(axis=1) for a, b in pairwise([0, *stops])]
         assert stops[-1] == len(LINES)
         assert len(stops) > 2

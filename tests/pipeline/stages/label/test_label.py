@@ -12,14 +12,14 @@ from align.data.corpus import Corpus, Sentences
 from align.learning import silver
 from align.problems.labels import Labels
 from align.statistics.lexicon import Lexicon, estimate
-from align.statistics.posteriors import Posteriors
-from align.statistics.sampler import SCALE
+from align.statistics.posteriors import SCALE
 from pipeline.config.configuration import Config
 from pipeline.stages.label import silver as label_silver
 from pipeline.stages.label import stage as label
 from pipeline.work.engine import Processes, Serial, open_engine
 from pipeline.work.progress import Reporter
 from pipeline.work.stage import Stage, StageContext
+from tests.align import toy
 
 WORDS = 40
 GOLD_TEXT = ["s1 s2", "s3 s4 s5", "s6", "s7 s8"], ["t1 t2", "t3 t5 t4", "t6", "t7 t8"]
@@ -210,7 +210,7 @@ def test_what_was_sampled_makes_labels_if_there_is_any(context, stages):
     corpus = Corpus.load(stages / "preprocess" / "corpus")
     shapes = np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
     right = np.concatenate([np.eye(n, dtype=np.uint16).ravel() for n in corpus.source.lengths()])
-    found = Posteriors.of(shapes, right * SCALE, right * SCALE)
+    found = toy.posteriors_of(shapes, right * SCALE, right * SCALE)
     found.save(stages / "lexicon" / "posteriors" / "corpus")
     label.run(context, pairs=50)
     _, pairs, labels, summary = made(context)
@@ -242,7 +242,7 @@ def sampled_of(corpus):
     generator = np.random.default_rng(4)
     right = np.concatenate([np.eye(n).ravel() for n in corpus.source.lengths()])
     both = (right * generator.uniform(0.3, 1, (2, len(right))) * SCALE).astype(np.uint16)
-    return replace(Posteriors.of(shapes, *both), sampled=generator.random(len(corpus)) < 0.9)
+    return replace(toy.posteriors_of(shapes, *both), sampled=generator.random(len(corpus)) < 0.9)
 
 
 def shared_out(context, engine, folder, **options):
@@ -447,7 +447,7 @@ def test_unlikely_links_beyond_the_matching_are_free(context, stages):
     edges = int(shapes.prod(axis=1).sum())
     for certain, sampled, expected in ((True, True, 3), (False, True, 2), (False, False, 3)):
         both = np.full((2, edges), 65535 if certain else 0, dtype=np.uint16)
-        posteriors = replace(Posteriors.of(shapes, *both), sampled=np.full(4, sampled))
+        posteriors = replace(toy.posteriors_of(shapes, *both), sampled=np.full(4, sampled))
         posteriors.save(stages / "lexicon" / "posteriors" / "gold")
         label.run(context)
         assert made(context)[2].counts().tolist() == [2, expected]

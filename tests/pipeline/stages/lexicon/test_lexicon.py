@@ -14,13 +14,15 @@ import numpy as np
 import pytest
 
 from align.core.errors import InputError, WorkError
+from align.core.ragged import SIDES
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
+from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon, estimate
-from align.statistics.posteriors import Links, Posteriors
-from align.statistics.sampler_chain import Schedule, run_chain
+from align.statistics.posteriors import Posteriors
+from align.statistics.sampler import Schedule, run_chain
 from pipeline.config.configuration import Config
-from pipeline.stages.lexicon import sampling, sampling_items
+from pipeline.stages.lexicon import sampling, sampling_files, tables
 from pipeline.stages.lexicon import stage as lexicon
 from pipeline.work import budget
 from pipeline.work.engine import Serial, open_engine
@@ -44,10 +46,10 @@ def bitext(seed, pairs):
 
 def write_text(folder, *, words=WORDS, languages=("en", "fr"), name="text.json"):
     folder.mkdir(parents=True, exist_ok=True)
-    text = {side: {"language": code} for side, code in zip(lexicon.SIDES, languages, strict=True)}
+    text = {side: {"language": code} for side, code in zip(SIDES, languages, strict=True)}
     described = text if name == "text.json" else {"text": text}
     (folder / name).write_text(json.dumps(described), encoding="utf-8")
-    for side, letter in zip(lexicon.SIDES, "st", strict=True):
+    for side, letter in zip(SIDES, "st", strict=True):
         vocabulary = Vocabulary([f"{letter}{word}" for word in range(words)], np.full(words, 3))
         vocabulary.save(folder / f"{side}.vocabulary.tsv")
 
@@ -149,7 +151,7 @@ def files(folder):
 def test_threads_change_nothing(context):
     lexicon.run(context)
     first = files(context.folder)
-    assert len(first) == len(fields(Lexicon)) + len(fields(Links)) + 2 * len(fields(Posteriors))
+    assert len(first) == len(fields(Lexicon)) + len(fields(ExpectedLinks)) + 2 * len(fields(Posteriors))
     lexicon.run(replace(context, jobs=3))
     assert files(context.folder) == first
 
@@ -161,7 +163,7 @@ class TestSampling:
         gold = Posteriors.load(context.folder / "posteriors" / "gold")
         assert corpus.sampled.tolist() == (np.arange(60) % 6 > 0).tolist()
         assert gold.sampled.tolist() == [True] * 5
-        Links.load(context.folder / "links", Lexicon.load(context.folder))
+        ExpectedLinks.load(context.folder / "links", Lexicon.load(context.folder))
         assert context.notes["pairs_sampled"] == 55
         assert context.notes["chains"] == 2
         # the words of a target sentence are those of the source the other way round
@@ -278,7 +280,7 @@ def _measure(folder, jobs, queue):
     A sweep with each of the three models takes as much memory as many.
     """
     share_heap()
-    sampling.sampler.schedule_for = lambda pairs: Schedule(1, lexical=1, jumps=1, fertility=1, kept=1)
+    sampling.schedule_for = lambda pairs: Schedule(1, lexical=1, jumps=1, fertility=1, kept=1)
     inner = folder / "preprocess"
     write_text(inner, words=LARGE)
     generator = np.random.default_rng(0)
@@ -324,14 +326,14 @@ class TestResume:
         """Run until a chain is begun, and stop there as a kill would."""
         begun = []
 
-        def die(task, text, sums, *, chain, on_sweep=None):
-            begun.append((task.side, chain))
+        def die(settings, text, sums, *, chain, on_sweep=None):
+            begun.append((settings.side, chain))
             if len(begun) > number:
                 raise KeyboardInterrupt
-            return run_chain(task, text, sums, chain=chain, on_sweep=on_sweep)
+            return run_chain(settings, text, sums, chain=chain, on_sweep=on_sweep)
 
         with monkeypatch.context() as patch:
-            patch.setattr(sampling_items, "run_chain", die)
+            patch.setattr(sampling_files, "run_chain", die)
             with pytest.raises(KeyboardInterrupt):
                 lexicon.run(context, chains=2)
 
@@ -343,12 +345,12 @@ class TestResume:
         self.killed_in_chain(again, monkeypatch, 3)
         made = []
 
-        def counted(task, text, sums, *, chain, on_sweep=None):
-            made.append((task.side, chain))
-            return run_chain(task, text, sums, chain=chain, on_sweep=on_sweep)
+        def counted(settings, text, sums, *, chain, on_sweep=None):
+            made.append((settings.side, chain))
+            return run_chain(settings, text, sums, chain=chain, on_sweep=on_sweep)
 
-        monkeypatch.setattr(sampling_items, "run_chain", counted)
-        monkeypatch.setattr(lexicon, "estimate", None)
+        monkeypatch.setattr(sampling_files, "run_chain", counted)
+        monkeypatch.setattr(tables, "estimate", None)
         lexicon.run(again, chains=2)
         assert made == [(1, 1)]
         assert files(again.folder) == found
@@ -380,7 +382,7 @@ class TestResume:
         of_each_kind = (
             "targets.npy",
             "sampling/tables.json",
-            "sampling/known/forward.links.npy",
+            "sampling/priors/forward.links.npy",
             "sampling/blocks/0/reverse.places.npy",
             "sampling/chains/0-0/0.candidates.npy",
             "sampling/chains/1-0/seal.json",
@@ -402,7 +404,7 @@ class TestResume:
 
     def test_more_memory_changes_nothing(self, context, monkeypatch):
         self.killed_in_chain(context, monkeypatch, 1)
-        monkeypatch.setattr(lexicon, "estimate", None)
+        monkeypatch.setattr(tables, "estimate", None)
         lexicon.run(replace(context, memory=2 * context.memory), chains=2)
 
 

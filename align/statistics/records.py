@@ -1,0 +1,58 @@
+"""Records of arrays of one dimension, kept in a folder: one ``.npy`` file a field."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from align.core.arrays import load_array, save_array
+from align.core.errors import InputError
+
+REMEDY = "make the tables again"
+
+
+def save_record(record: Any, folder: Path) -> None:
+    """Write one ``.npy`` file for each field of a dataclass into ``folder``, made if missing."""
+    folder.mkdir(parents=True, exist_ok=True)
+    for field in fields(record):
+        save_array(folder / f"{field.name}.npy", getattr(record, field.name))
+
+
+def load_columns(kind: type[Any], folder: Path, *, mapped: bool = True) -> dict[str, np.ndarray]:
+    """Read the fields of a dataclass; ``mapped`` leaves large ones on disk (memory-mapped).
+
+    Raises
+    ------
+    InputError
+        If a file is missing, or holds no array of one dimension.
+    """
+    found = {}
+    for field in fields(kind):
+        path = folder / f"{field.name}.npy"
+        found[field.name] = load_array(path, mapped=mapped, remedy=REMEDY)
+        if found[field.name].ndim != 1:
+            raise InputError(f"{path}: no array of one dimension; {REMEDY}")
+    return found
+
+
+def check_columns(
+    found: Mapping[str, np.ndarray], expected: Mapping[str, tuple[type, int]], folder: Path
+) -> None:
+    """Refuse a field (InputError) that is not of the type and length expected."""
+    for name, (dtype, size) in expected.items():
+        values = found[name]
+        if values.dtype != dtype or len(values) != size:
+            raise InputError(
+                f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
+                f"not {np.dtype(dtype)} ({size},); {REMEDY}"
+            )
+
+
+def check_offsets(offsets: np.ndarray, count: int, what: str, folder: Path) -> None:
+    """Refuse offsets (InputError) that do not go from 0 to ``count`` without a step back."""
+    if offsets[0] != 0 or offsets[-1] != count or np.diff(offsets).min(initial=0) < 0:
+        raise InputError(f"{folder / 'offsets.npy'}: does not fit {count} {what}; {REMEDY}")

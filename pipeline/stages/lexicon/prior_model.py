@@ -1,0 +1,119 @@
+"""The model that a prior is: its tables, its sampled links, and the ids its words have in this corpus."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.core.ragged import SIDES
+from align.data.vocabulary import Vocabulary
+from align.model.shipped import find_model
+from align.statistics.expected_links import ExpectedLinks
+from align.statistics.lexicon import Lexicon
+from align.statistics.prior import LexicalPrior, from_links, from_spelling
+from align.text.words import WordTable
+from pipeline.config.configuration import Config
+from pipeline.stages.lexicon.sampling import LINKS
+
+
+@dataclass(frozen=True)
+class PriorModel:
+    """The tables of a model, and the ids in this corpus of its words (-1 for none)."""
+
+    lexicon: Lexicon
+    links: ExpectedLinks | None
+    ids: tuple[np.ndarray, np.ndarray]
+
+    def renumbered(self, n_source: int, n_target: int) -> Lexicon:
+        """Return the tables over the vocabularies of this corpus."""
+        return self.lexicon.renumbered(*self.ids, n_source, n_target)
+
+
+def prior_folder(config: Config, prior: str) -> Path:
+    """Return the folder of the prior: beside the configuration file, else where any model is found."""
+    beside = config.path.parent / prior
+    return beside if (beside / "model.json").is_file() else find_model(prior)
+
+
+def local_files(config: Config) -> list[Path]:
+    """Return the files of the prior that the stage reads, none without a prior.
+
+    Raises
+    ------
+    InputError
+        If the prior is no model.
+    """
+    prior = config.option("lexicon.prior")
+    if prior is None:
+        return []
+    folder = prior_folder(config, prior)
+    return [folder / "model.json", *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
+
+
+def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary]) -> PriorModel:
+    """Return the tables of a model; InputError if they are not of the corpus's languages or of its words."""
+    ours, theirs = _languages(preprocess / "text.json"), _languages(folder / "model.json", "text")
+    if ours != theirs:
+        raise InputError(
+            f"lexicon.prior: {folder} is of {'-'.join(theirs)}, the corpus of {'-'.join(ours)}; "
+            "give a model of the same languages in the same order"
+        )
+    if not (folder / "lexicon").is_dir():
+        raise InputError(f"lexicon.prior: {folder} has no lexicon; give a model with lexical features")
+    source_ids, target_ids = (
+        np.array([words.index.get(word, -1) for word in Vocabulary.load(path).words], dtype=np.int64)
+        for words, path in zip(
+            vocabularies, (folder / f"{side}.vocabulary.tsv" for side in SIDES), strict=True
+        )
+    )
+    lexicon = Lexicon.load(folder / "lexicon")
+    sizes = len(lexicon.source_counts), len(lexicon.target_counts)
+    if sizes != (len(source_ids), len(target_ids)):
+        raise InputError(
+            f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
+            f"{len(source_ids)} and {len(target_ids)}; get the model again"
+        )
+    links = folder / "lexicon" / LINKS
+    found = ExpectedLinks.load(links, lexicon) if links.is_dir() else None
+    return PriorModel(lexicon, found, (source_ids, target_ids))
+
+
+def prior_counts(
+    lexicon: Lexicon,
+    vocabularies: Sequence[Vocabulary],
+    prior: PriorModel | None,
+    *,
+    weight: float,
+    spelling: float,
+) -> tuple[LexicalPrior, LexicalPrior] | None:
+    """Return the prior counts of both directions: links of the prior model, and of words spelt alike."""
+    found = []
+    if prior is not None and prior.links is not None:
+        found.append(from_links(prior.links, prior.lexicon, lexicon, *prior.ids, weight=weight))
+    if spelling > 0:
+        source, target = (WordTable.of_codes(*vocabulary.code_points()) for vocabulary in vocabularies)
+        found.append(from_spelling(lexicon, source, target, weight=spelling))
+    if len(found) == 2:
+        (forward, reverse), (more_forward, more_reverse) = found
+        return forward.plus(more_forward), reverse.plus(more_reverse)
+    return found[0] if found else None
+
+
+def _languages(path: Path, *keys: str) -> tuple[str, str]:
+    """Return the languages of both sides that a file of settings names."""
+    try:
+        with open(path, encoding="utf-8", newline="\n") as file:
+            settings = json.load(file)
+        for key in keys:
+            settings = settings[key]
+        source, target = (str(settings[side]["language"]) for side in SIDES)
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise InputError(
+            f"{path}: tells no languages ({error!r}); give a model as training wrote it"
+        ) from None
+    return source, target
