@@ -1,7 +1,7 @@
 """What a run is going to take, told before its stages start: pairs, workers, and memory of each stage.
 
 The figures are estimates from the size of the text; the stage ``lexicon`` tells exact ones when it knows
-its text, and keeps to ``--memory`` by them (:mod:`pipeline.stages.lexicon.sample`).
+its text, and keeps to ``--memory`` by them (:mod:`pipeline.stages.lexicon.selection`).
 """
 
 from __future__ import annotations

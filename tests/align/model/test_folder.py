@@ -313,10 +313,14 @@ class TestDamaged:
             ("forward", lambda values: values + 1, r"forward.npy: a value is not in \[0, 1\]"),
             ("dice", lambda values: values * np.nan, r"dice.npy: a value is not in \[0, 1\]"),
             ("targets", lambda values: values + 5, "targets.npy: a word id is not below 12"),
-            ("targets", lambda values: values.astype(np.int64), "targets.npy: int64, not int32"),
+            (
+                "targets",
+                lambda values: values.astype(np.int64),
+                r"targets.npy: int64 \(12,\), not int32 \(12,\)",
+            ),
             ("offsets", lambda values: values[::-1].copy(), "offsets.npy"),
             ("source_counts", lambda values: values[:-1], "make the tables again"),
-            ("source_counts", lambda values: values[0], r"source_counts.npy: shape \(\), not a row"),
+            ("source_counts", lambda values: values[0], "source_counts.npy: no array of one dimension"),
             ("target_counts", lambda values: values - 10**6, "target_counts.npy: a count is below 0"),
         ],
     )
