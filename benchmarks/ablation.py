@@ -18,7 +18,7 @@ from align.cli.parser import Parser
 from align.core.errors import InputError
 from align.evaluation.metrics import bootstrap, paired_bootstrap, score, statistics
 from align.features import DEFAULT_GROUPS
-from align.learning.heldout import folds
+from align.learning.cross_validation import folds
 from align.links import read_file
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish

@@ -62,7 +62,7 @@ def sampled_links(posteriors: Posteriors, corpus: Corpus, *, least: float = 0.5)
     list of list of Link
         Between surface tokens.
     """
-    shapes = np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
+    shapes = corpus.shapes()
     forward, reverse = posteriors.dense(shapes)
     likely = np.flatnonzero(np.sqrt(forward * reverse) > least)
     offsets = edge_offsets(shapes)

@@ -14,9 +14,9 @@ from align.core.arrays import load_array
 from align.data.corpus import Corpus
 from align.data.vocabulary import Vocabulary
 from align.features import Edges
-from align.learning.calibrating import calibrate
 from align.learning.calibration import Calibration, rare_words
-from align.learning.heldout import Learner
+from align.learning.cross_validation import Learner
+from align.learning.held_out_calibration import calibrate
 from align.links import Link
 from align.model.aligner import Aligner
 from align.model.shipped import find_weights

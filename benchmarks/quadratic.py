@@ -24,7 +24,7 @@ from align.evaluation.metrics import bootstrap, paired_bootstrap, score, statist
 from align.features import Edges, Resources
 from align.features.groups import GROUPS, SCALE
 from align.features.scoring import score_edges
-from align.learning.heldout import folds
+from align.learning.cross_validation import folds
 from align.links import Link, read_file
 from align.matching import assignment as matching
 from align.matching import quadratic

@@ -100,6 +100,10 @@ class Corpus:
     def __len__(self) -> int:
         return len(self.source)
 
+    def shapes(self) -> np.ndarray:
+        """Return the numbers of words (n_i, m_i) of each pair, int32, shape (N, 2)."""
+        return np.stack([self.source.lengths(), self.target.lengths()], axis=1).astype(np.int32)
+
     def block(self, start: int, stop: int) -> Corpus:
         """Return pairs ``start`` to ``stop`` (exclusive) without copying the tokens."""
         return Corpus(self.source.block(start, stop), self.target.block(start, stop))

@@ -9,7 +9,6 @@ from align.features.groups import (
     compute,
     compute_parts,
     feature_names,
-    pair_shapes,
     parse_groups,
     score_parts,
 )
@@ -34,7 +33,6 @@ __all__ = [
     "compute",
     "compute_parts",
     "feature_names",
-    "pair_shapes",
     "parse_groups",
     "parse_word_groups",
     "score_parts",

@@ -184,7 +184,7 @@ def compute(
         The bias and the groups' features times :data:`SCALE`, float32, all finite; those of words too.
     """
     names = feature_names(groups, resources)
-    shapes = pair_shapes(corpus)
+    shapes = corpus.shapes()
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
     extras = []
@@ -247,11 +247,6 @@ def score_parts(
         yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
 
 
-def pair_shapes(corpus: Corpus) -> np.ndarray:
-    """Return the numbers of words (n_i, m_i) of each pair, int32, shape (N, 2)."""
-    return np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1).astype(np.int32)
-
-
 def _parts(
     corpus: Corpus,
     resources: Resources,
@@ -259,7 +254,7 @@ def _parts(
     posteriors: Posteriors | None,
 ) -> Iterator[tuple[int, int, Block]]:
     """Yield runs of pairs, from and to, ready to be filled."""
-    offsets = edge_offsets(pair_shapes(corpus))
+    offsets = edge_offsets(corpus.shapes())
     for start, stop in runs_of(offsets, _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
         block = Block(corpus.block(start, stop), resources, *words, stored)

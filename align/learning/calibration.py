@@ -8,7 +8,7 @@ wrong links that are made in labelled pairs. So that few examples, or none that 
 certainty, they are fitted to the targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0 [1]_; c is
 taken to be normally distributed about 0 with variance 1 before anything is seen.
 
-Where the links to fit it to come from: :mod:`align.learning.calibrating`.
+Where the links to fit it to come from: :mod:`align.learning.held_out_calibration`.
 
 References
 ----------
@@ -32,7 +32,6 @@ RARE = 1
 # its prior.
 _RIDGE = np.array([1e-6, 1e-6, 1.0])
 _LEAST_SLOPE = 1e-3
-_STEPS = 100
 
 
 class Calibration(NamedTuple):
@@ -63,7 +62,7 @@ def rare_words(corpus: Corpus, vocabularies: tuple[Vocabulary, Vocabulary]) -> t
 
 
 def fit_calibration(scores: np.ndarray, correct: np.ndarray, rare: np.ndarray | None = None) -> Calibration:
-    """Fit (a, b, c) to scored links by Newton's method.
+    """Fit (a, b, c) to scored links.
 
     Parameters
     ----------
@@ -86,10 +85,10 @@ def fit_calibration(scores: np.ndarray, correct: np.ndarray, rare: np.ndarray | 
     wanted = np.where(correct, (right + 1) / (right + 2), 1 / (len(scores) - right + 2))
     columns = np.stack([scores.astype(np.float64), np.ones(len(scores))], axis=1)
     if rare is not None and rare.any() and not rare.all():
-        a, b, c = _newton(np.hstack([columns, rare[:, None].astype(np.float64)]), wanted)
+        a, b, c = _fit(np.hstack([columns, rare[:, None].astype(np.float64)]), wanted)
         if a >= _LEAST_SLOPE and c < 0:
             return Calibration(a, b, c)
-    a, b = _newton(columns, wanted)
+    a, b = _fit(columns, wanted)
     if a < _LEAST_SLOPE:
         share = wanted.mean()
         return Calibration(_LEAST_SLOPE, float(np.log(share / (1 - share)) - _LEAST_SLOPE * scores.mean()))
@@ -128,29 +127,22 @@ def _rare(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     return seen <= RARE
 
 
-def _newton(columns: np.ndarray, wanted: np.ndarray) -> list[float]:
+def _fit(columns: np.ndarray, wanted: np.ndarray) -> list[float]:
     """Return the parameters, one a column, of the least cross entropy plus ridge."""
+    from scipy.optimize import minimize  # takes half a second to load, and only training fits
+
     ridge = _RIDGE[: columns.shape[1]]
-    parameters = np.zeros(columns.shape[1])
-    loss = _loss(columns, wanted, parameters)
-    for _ in range(_STEPS):
-        guessed = logistic(columns @ parameters)
-        gradient = columns.T @ (guessed - wanted) + ridge * parameters
-        curvature = (columns * (guessed * (1 - guessed))[:, None]).T @ columns + np.diag(ridge)
-        step = np.linalg.solve(curvature, gradient)
-        size = 1.0
-        while size > 1e-10 and _loss(columns, wanted, parameters - size * step) > loss:
-            size /= 2
-        parameters = parameters - size * step
-        previous, loss = loss, _loss(columns, wanted, parameters)
-        if previous - loss <= 1e-12 * (1 + abs(loss)):
-            break
-    found: list[float] = parameters.tolist()
-    return found
 
+    def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
+        x = columns @ parameters
+        value = (np.logaddexp(0.0, x) - wanted * x).sum() + 0.5 * (ridge * parameters) @ parameters
+        return float(value), columns.T @ (logistic(x) - wanted) + ridge * parameters
 
-def _loss(columns: np.ndarray, wanted: np.ndarray, parameters: np.ndarray) -> float:
-    """Return the cross entropy plus the ridge, the function that is minimised."""
-    x = columns @ parameters
-    cross = np.logaddexp(0.0, x) - wanted * x
-    return float(cross.sum() + 0.5 * (_RIDGE[: len(parameters)] * parameters) @ parameters)
+    def curvature(parameters: np.ndarray) -> np.ndarray:
+        right = logistic(columns @ parameters)
+        return (columns * (right * (1 - right))[:, None]).T @ columns + np.diag(ridge)
+
+    start = np.zeros(columns.shape[1])
+    found = minimize(loss, start, jac=True, hess=curvature, method="trust-exact", options={"gtol": 1e-8})
+    parameters: list[float] = found.x.tolist()
+    return parameters

@@ -65,7 +65,7 @@ def from_gold(
     """
     if len(links) != len(block):
         raise ValueError(f"gold: links of {len(links)} pairs, text of {len(block)}")
-    shapes = np.stack([block.source.lengths(), block.target.lengths()], axis=1)
+    shapes = block.shapes()
     starts = edge_offsets(shapes)
     labelled = []
     for i, pair in enumerate(links):

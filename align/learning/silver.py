@@ -31,7 +31,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.core.ragged import offsets_of, read_only
+from align.core.ragged import edge_offsets, read_only
 from align.data.corpus import Corpus
 from align.matching.assignment import solve
 from align.problems.labels import Labels
@@ -59,7 +59,8 @@ def sampled(block: Corpus, posteriors: Posteriors, *, threshold: float = 0.6) ->
     Labels
         Of N pairs; a pair may have no link.
     """
-    shapes, offsets = _shapes(block)
+    shapes = block.shapes()
+    offsets = edge_offsets(shapes)
     forward, reverse = posteriors.dense(shapes)
     probable = np.sqrt(forward * reverse).astype(np.float64)
     sure = solve(np.where(probable > threshold, probable, -1.0), shapes, offsets)
@@ -87,7 +88,8 @@ def cosine(
     Labels
         Of N pairs; a pair may have no link.
     """
-    shapes, offsets = _shapes(block)
+    shapes = block.shapes()
+    offsets = edge_offsets(shapes)
     similarity = _similarity(block, source_vectors, target_vectors, None, 0.0, offsets)
     linked = np.zeros(offsets[-1], dtype=np.bool_)
     _link_nearest(similarity, shapes, offsets, float(threshold), linked)
@@ -129,7 +131,8 @@ def mutual(
     Labels
         Of N pairs; a pair may have no link.
     """
-    shapes, offsets = _shapes(block)
+    shapes = block.shapes()
+    offsets = edge_offsets(shapes)
     similarity = _similarity(block, source_vectors, target_vectors, lexicon, lexical, offsets)
     linked = np.zeros(offsets[-1], dtype=np.bool_)
     settings = float(neighbours), float(position), float(threshold)  # whole numbers would be compiled anew
@@ -182,7 +185,7 @@ def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> Evidence:
     -------
     Evidence
     """
-    _, offsets = _shapes(block)
+    offsets = edge_offsets(block.shapes())
     dice, _, _ = edge_values(lexicon, block)
     total, words = _sum_best(
         read_only(block.source.ids),
@@ -196,13 +199,6 @@ def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> Evidence:
         counted,
     )
     return Evidence(total, words)
-
-
-def _shapes(block: Corpus) -> tuple[np.ndarray, np.ndarray]:
-    """Return the shapes (N, 2) int32 of the pairs and the offsets (N + 1,) int64 of their edges."""
-    n, m = block.source.lengths(), block.target.lengths()
-    offsets = offsets_of(n.astype(np.int64) * m)
-    return np.stack([n, m], axis=1).astype(np.int32), offsets
 
 
 def _similarity(

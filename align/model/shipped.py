@@ -28,12 +28,8 @@ def shipped_weights() -> list[Path]:
 
 
 def _shipped(file: str) -> list[Path]:
-    found: dict[str, Path] = {}
-    for folder in FOLDERS:
-        if folder.is_dir():
-            for path in sorted(folder.iterdir()):
-                if (path / file).is_file():
-                    found.setdefault(path.name, path)
+    """Return the folders with such a file by name; of one name the first."""
+    found = {path.parent.name: path.parent for folder in FOLDERS[::-1] for path in folder.glob(f"*/{file}")}
     return [found[name] for name in sorted(found)]
 
 
@@ -48,8 +44,7 @@ def find_model(name: str | Path) -> Path:
     path = Path(name)
     if (path / MODEL).is_file():
         return path
-    shipped = shipped_models()
-    found = _named(path, shipped)
+    found = _named(path, shipped_models())
     if found is not None:
         return found
     if (path / WEIGHTS).is_file() or _named(path, shipped_weights()) is not None:
@@ -59,7 +54,7 @@ def find_model(name: str | Path) -> Path:
         )
     if path.is_dir():
         raise InputError(f"{path / MODEL}: missing, so {path} is no model; give the folder of a model")
-    known = ", ".join(each.name for each in shipped) or "none"
+    known = _names(shipped_models())
     raise InputError(f"{name}: no such model; give a folder with a {MODEL}, or a shipped model ({known})")
 
 
@@ -77,11 +72,15 @@ def find_weights(name: str | Path) -> Path:
     shipped = [*shipped_weights(), *shipped_models()]
     found = _named(path, shipped)
     if found is None:
-        known = ", ".join(each.name for each in shipped) or "none"
+        known = _names(shipped)
         raise InputError(
             f"{name}: no such weights; give a folder with a {WEIGHTS} or {MODEL}, or shipped ones ({known})"
         )
     return found
+
+
+def _names(shipped: list[Path]) -> str:
+    return ", ".join(path.name for path in shipped) or "none"
 
 
 def _named(path: Path, shipped: list[Path]) -> Path | None:

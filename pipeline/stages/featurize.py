@@ -91,7 +91,7 @@ def run(
     inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
     resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
     pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
-    shapes = np.stack([pairs.source.lengths(), pairs.target.lengths()], axis=1).astype(np.int32)
+    shapes = pairs.shapes()
     names = feature_names(chosen, resources)
     folder = context.folder / EDGES
     edges = int(edge_offsets(shapes)[-1])

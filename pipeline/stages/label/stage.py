@@ -14,7 +14,6 @@ import numpy as np
 from align.core.arrays import load_array, save_array
 from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus
-from align.features import pair_shapes
 from align.learning.gold import from_gold
 from align.model.shipped import DEFAULT, shipped_weights
 from align.problems.labels import Labels
@@ -267,7 +266,7 @@ def _probability(context: StageContext, block: Corpus) -> np.ndarray | None:
     if stored is None:
         return None
     stored = stored.block(0, len(block))
-    shapes = pair_shapes(block)
+    shapes = block.shapes()
     forward, reverse = stored.dense(shapes)
     unknown = np.repeat(~stored.sampled, shapes.prod(axis=1, dtype=np.int64))
     return np.where(unknown, 1.0, np.sqrt(forward * reverse))

@@ -8,10 +8,18 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.features import Resources
-from align.learning.calibrating import calibrate
 from align.learning.calibration import Calibration, rare_words
-from align.learning.heldout import Learner, folds, texts_of
-from align.learning.selection import HeldOut, Setting, grid_around, select, with_setting
+from align.learning.cross_validation import (
+    HeldOut,
+    Learner,
+    Setting,
+    folds,
+    grid_around,
+    select,
+    texts_of,
+    with_setting,
+)
+from align.learning.held_out_calibration import calibrate
 from pipeline.stages.featurize import labelled_pairs
 from pipeline.work.stage import StageContext
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from align.core.errors import InputError
-from align.learning.heldout import ORACLES
+from align.learning.cross_validation import ORACLES
 from align.solvers import SOLVERS, OptionError, Solver
 from pipeline.config.options import Option, options_of
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.features import GROUPS, WORD_GROUPS, Edges, Resources, word_feature_names
-from align.learning.heldout import Learner
+from align.learning.cross_validation import Learner
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
 from align.problems.labels import Labels

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.learning.heldout import Learner, Task
+from align.learning.cross_validation import Learner, Task
 from align.problems.labels import Labels
 from align.problems.objective import piece_sums, threaded
 from align.problems.protocol import Problem, Summing
@@ -41,7 +41,7 @@ class Piece:
         Some of the labelled pairs, n >= 1.
     w : ndarray of float64, shape (d,) or (r, d)
     cost_fn, cost_fp, max_fertility, oracle
-        As of :class:`align.learning.heldout.Learner`.
+        As of :class:`align.learning.cross_validation.Learner`.
     """
 
     featurize: str

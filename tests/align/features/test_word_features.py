@@ -28,7 +28,7 @@ def corpus(count=30, seed=1):
 
 
 def sampled(text, seed=2):
-    shapes = np.stack([text.source.lengths(), text.target.lengths()], axis=1)
+    shapes = text.shapes()
     both = np.random.default_rng(seed).random((2, int(shapes.prod(axis=1).sum()))) ** 3
     return toy.posteriors_of(shapes, *(both * 65535).astype(np.uint16))
 

@@ -208,7 +208,7 @@ def test_no_labels_can_be_asked_for(context):
 
 def test_what_was_sampled_makes_labels_if_there_is_any(context, stages):
     corpus = Corpus.load(stages / "preprocess" / "corpus")
-    shapes = np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
+    shapes = corpus.shapes()
     right = np.concatenate([np.eye(n, dtype=np.uint16).ravel() for n in corpus.source.lengths()])
     found = toy.posteriors_of(shapes, right * SCALE, right * SCALE)
     found.save(stages / "lexicon" / "posteriors" / "corpus")
@@ -238,7 +238,7 @@ def test_the_methods_are_those_of_the_library(context, stages, method):
 
 def sampled_of(corpus):
     """Posteriors that speak for the diagonal, more or less, and leave some pairs out."""
-    shapes = np.stack([corpus.source.lengths(), corpus.target.lengths()], axis=1)
+    shapes = corpus.shapes()
     generator = np.random.default_rng(4)
     right = np.concatenate([np.eye(n).ravel() for n in corpus.source.lengths()])
     both = (right * generator.uniform(0.3, 1, (2, len(right))) * SCALE).astype(np.uint16)

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from align.learning.heldout import Learner
+from align.learning.cross_validation import Learner
 from align.problems import objective
 from align.problems.labels import Labels
 from align.problems.objective import batch_vertex

@@ -12,10 +12,17 @@ from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import Edges, Resources, compute
-from align.learning.calibrating import calibrate
 from align.learning.calibration import Calibration, rare_words
-from align.learning.heldout import Learner, folds, texts_of
-from align.learning.selection import Setting, grid_around, select, with_setting
+from align.learning.cross_validation import (
+    Learner,
+    Setting,
+    folds,
+    grid_around,
+    select,
+    texts_of,
+    with_setting,
+)
+from align.learning.held_out_calibration import calibrate
 from align.links import Link
 from align.matching.assignment import solve
 from align.matching.decoding import decode, score

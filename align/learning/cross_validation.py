@@ -1,7 +1,10 @@
-"""Weights and links of pairs that were not learnt from: folds, and what the other folds teach.
+"""Cross-validation: links of pairs by weights learnt from the other folds, and settings chosen by them.
 
 Weights fit the pairs they were learnt from better than any others, the more so the fewer there are. What is
-to hold for new text (how much to regularise, how far to trust a link) is told by pairs left out.
+to hold for new text (how much to regularise, what a missed link costs, how far to trust a link) is told by
+pairs left out. The links made in them are counted over all folds together; of the counts the alignment error
+rate follows as in :mod:`align.evaluation.metrics`: sure links are the labels' sure ones, linking a free one
+costs nothing.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from align.data.corpus import Corpus
+from align.evaluation.metrics import COLUMNS, figures
 from align.features import Edges
 from align.matching.decoding import decode, score
 from align.problems.labels import Labels
@@ -25,6 +29,10 @@ from align.solvers.loop import Solver
 
 # Pairs whose features are copied at a time.
 _PAIRS_AT_A_TIME = 256
+
+# What the given values are multiplied by.
+LAM_FACTORS = (0.1, 0.3, 1.0, 3.0, 10.0)
+COST_FACTORS = (1.0, 1 / 3, 3.0)
 
 ORACLES = ("assignment", "linear_program")
 
@@ -197,3 +205,85 @@ def held_out(learner: Learner, parts: Sequence[np.ndarray]) -> Found:
 def _others(parts: Sequence[np.ndarray], left_out: int) -> np.ndarray:
     """Return the pairs of all folds but one, ascending."""
     return np.sort(np.concatenate([part for fold, part in enumerate(parts) if fold != left_out]))
+
+
+class Setting(NamedTuple):
+    """What is chosen: ``lam`` > 0, and the cost ``cost_fn`` >= 0 of a missed sure link."""
+
+    lam: float
+    cost_fn: float
+
+
+class HeldOut(NamedTuple):
+    """What a setting is worth on pairs left out.
+
+    Attributes
+    ----------
+    setting : Setting
+        The setting.
+    aer : float
+        Alignment error rate over all folds together, in [0, 1].
+    links, sure, sure_matched, possible_matched : int
+        What it follows from (:data:`align.evaluation.metrics.COLUMNS`).
+    """
+
+    setting: Setting
+    aer: float
+    links: int
+    sure: int
+    sure_matched: int
+    possible_matched: int
+
+    def as_dict(self) -> dict[str, float]:
+        """Return the setting and the figures by name, for JSON."""
+        return {**self.setting._asdict(), **dict(zip(self._fields[1:], self[1:], strict=True))}
+
+
+def grid_around(lam: float, cost_fn: float) -> list[Setting]:
+    """Return the settings that are tried: the given one times factors; each once."""
+    settings = [Setting(lam * by, cost_fn * times) for times in COST_FACTORS for by in LAM_FACTORS]
+    return list(dict.fromkeys(settings))
+
+
+def with_setting(learner: Learner, setting: Setting) -> Learner:
+    """Return a learner with other values."""
+    solver = replace(learner.solver, lam=setting.lam)
+    return replace(learner, solver=solver, cost_fn=setting.cost_fn)
+
+
+def select(
+    learner: Learner,
+    grid: Sequence[Setting],
+    parts: Sequence[np.ndarray],
+    *,
+    on_setting: Callable[[HeldOut], None] | None = None,
+) -> tuple[Setting, list[HeldOut]]:
+    """Choose the setting with the least error on pairs left out.
+
+    Parameters
+    ----------
+    learner : Learner
+        The pairs, and how they are learnt from but for the setting.
+    grid : sequence of Setting
+        At least one.
+    parts : sequence of ndarray of int64
+        Two folds or more, none empty (:func:`folds`); pairs with sure links.
+    on_setting : function, optional
+        Called with each setting's figures.
+
+    Returns
+    -------
+    Setting, list of HeldOut
+        The choice: of equal errors that with the largest ``lam``, then the first of the grid; and the table,
+        in the order of the grid.
+    """
+    table = []
+    for setting in grid:
+        counts = held_out(with_setting(learner, setting), parts).counts()
+        row = dict(zip(COLUMNS, counts.tolist(), strict=True))
+        row.pop("possible")
+        table.append(HeldOut(setting, float(figures(counts[None])[0, 0]), **row))
+        if on_setting is not None:
+            on_setting(table[-1])
+    # min takes the first of equals.
+    return min(table, key=lambda each: (each.aer, -each.setting.lam)).setting, table

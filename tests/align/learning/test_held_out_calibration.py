@@ -4,10 +4,10 @@ import numpy as np
 
 from align.core.ragged import edge_offsets
 from align.features import Edges
-from align.learning import calibrating
-from align.learning.calibrating import calibrate
+from align.learning import held_out_calibration
 from align.learning.calibration import fit_calibration
-from align.learning.heldout import Learner, folds, held_out
+from align.learning.cross_validation import Learner, folds, held_out
+from align.learning.held_out_calibration import calibrate
 from align.links import Link
 from align.problems.labels import Labels
 from align.solvers.block import BlockFrankWolfe
@@ -56,7 +56,7 @@ def test_many_pairs_or_one_are_calibrated_by_the_links_of_the_model(monkeypatch)
     learner = learner_of(20)
     weights = learner.weights(np.arange(20))
     for pairs, few, chosen in ((np.arange(1, 20), 6, [1, 4, 7, 10, 13, 16]), (np.array([3]), 6, [3])):
-        monkeypatch.setattr(calibrating, "FEW_PAIRS", few)
+        monkeypatch.setattr(held_out_calibration, "FEW_PAIRS", few)
         links = learner.links(weights, np.array(chosen))
         expected = fit_calibration(links.scores, links.sure | links.free)
         assert calibrate(learner, weights, pairs=pairs, texts=range(20), rare=NO_RARE) == expected

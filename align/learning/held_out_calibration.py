@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from align.learning.calibration import Calibration, fit_calibration
-from align.learning.heldout import Learner, folds, held_out
+from align.learning.cross_validation import Learner, folds, held_out
 
 if TYPE_CHECKING:
     from align.features import Edges
@@ -49,8 +49,8 @@ def calibrate(
     pairs : ndarray of int64, shape (n,)
         Those of the N pairs that were learnt from.
     texts : sequence
-        What tells the N pairs apart (:func:`align.learning.heldout.texts_of`): equal pairs fall into one
-        fold.
+        What tells the N pairs apart (:func:`align.learning.cross_validation.texts_of`): equal pairs fall into
+        one fold.
     rare : (ndarray of bool, ndarray of bool)
         Which words are rare (:func:`align.learning.calibration.rare_words`).
     """
