@@ -25,7 +25,7 @@ from benchmarks.repeats import Spread
 from benchmarks.runs import Pipeline
 from benchmarks.stages import Runs, StageFigures, figures_of, pairs_of, whole
 from pipeline.work.journal import NAME as JOURNAL
-from pipeline.work.usage import parse_size
+from pipeline.work.resources import parse_size
 
 _MEBIBYTE = 2**20
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import BinaryIO, TextIO
 
 from align.core.errors import InputError, WorkError
+from align.core.files import new_file
 from align.data.streams import open_text
 
 
@@ -70,14 +71,5 @@ def open_output(path: str) -> Iterator[TextIO]:
         return
     if not final.parent.is_dir():
         raise InputError(f"{path}: there is no folder {final.parent}; make it first")
-    part = final.with_name(f".{final.name}.{os.getpid()}.part")
-    try:
-        with open(part, "w", encoding="utf-8", newline="\n") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        if final.exists():
-            os.chmod(part, final.stat().st_mode & 0o7777)
-        os.replace(part, final)
-    finally:
-        part.unlink(missing_ok=True)
+    with new_file(final) as aside, open(aside, "w", encoding="utf-8", newline="\n") as out:
+        yield out

@@ -18,8 +18,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
-import shutil
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
@@ -29,6 +27,7 @@ import numpy as np
 
 from align.core.arrays import save_array
 from align.core.errors import InputError
+from align.core.files import link_or_copy
 from align.core.ragged import SIDES
 from align.core.version import __version__
 from align.features import Resources, feature_names, word_feature_names
@@ -142,7 +141,7 @@ class Model:
             if vocabularies_from is None:
                 vocabulary.save(folder / name)
             else:
-                _link(vocabularies_from / name, folder / name)
+                link_or_copy(vocabularies_from / name, folder / name)
         if resources.lexicon is not None:
             if lexicon_from is None:
                 resources.lexicon.save(folder / "lexicon")
@@ -160,7 +159,7 @@ class Model:
             if vectors_from is None:
                 save_array(folder / name, np.asarray(vectors, dtype=np.float32))
             else:
-                _link(vectors_from / name, folder / name)
+                link_or_copy(vectors_from / name, folder / name)
         write_table(folder / "weights.tsv", self.names, self.weights)
         with open(folder / "model.json", "w", encoding="utf-8", newline="\n") as out:
             json.dump(self._description(), out, ensure_ascii=False, indent=1)
@@ -243,14 +242,4 @@ def _jumps(links: ExpectedLinks | None) -> list[int] | None:
 
 def _link_fields(record: type[Lexicon] | type[ExpectedLinks], old: Path, new: Path) -> None:
     for field in fields(record):
-        _link(old / f"{field.name}.npy", new / f"{field.name}.npy")
-
-
-def _link(old: Path, new: Path) -> None:
-    """Give a file a second name, or copy it where the file system cannot do that."""
-    new.parent.mkdir(parents=True, exist_ok=True)
-    new.unlink(missing_ok=True)
-    try:
-        os.link(old, new)
-    except OSError:
-        shutil.copyfile(old, new)
+        link_or_copy(old / f"{field.name}.npy", new / f"{field.name}.npy")

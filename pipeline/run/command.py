@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -19,7 +18,7 @@ from pipeline.work.budget import LEAST, most_workers, parse_memory, processes_me
 from pipeline.work.engine import ENGINES, Engine, open_engine
 from pipeline.work.memory import end_at_once, share_heap
 from pipeline.work.progress import Reporter
-from pipeline.work.usage import default_memory
+from pipeline.work.resources import default_jobs, default_memory
 
 DESCRIPTION = """Word alignment from raw bitext to links: download, preprocess, embed, lexicon, label,
 featurize, train, align, evaluate, inspect. A stage runs what it needs first and skips what is done.
@@ -183,13 +182,7 @@ def _batch(
 
 
 def _settings(options: argparse.Namespace) -> runner.Settings:
-    jobs = (
-        options.jobs
-        if options.jobs is not None
-        else len(os.sched_getaffinity(0))
-        if hasattr(os, "sched_getaffinity")
-        else os.cpu_count() or 1
-    )
+    jobs = default_jobs() if options.jobs is None else options.jobs
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: less than one process; give 1 or more")
     if not 0 <= options.seed < 2**63:

@@ -18,7 +18,7 @@ from pipeline.run.runner import Settings, Step
 from pipeline.stages.download import stage as download
 from pipeline.work import budget
 from pipeline.work import manifest as manifests
-from pipeline.work.usage import show_size
+from pipeline.work.resources import show_size
 
 # Bytes at the beginning of a text that tell how long its lines are.
 _LOOKED_AT = 1 << 20

@@ -21,13 +21,13 @@ from align.core.errors import LiaisonError, WorkError
 from pipeline.config.configuration import Config
 from pipeline.run.leftovers import PARTIAL, drop_unfinished, partial_of, publish, tidy
 from pipeline.work import manifest as manifests
-from pipeline.work.code import modules_of
-from pipeline.work.disk import show_bytes, sync_tree
+from pipeline.work.code_version import modules_of
 from pipeline.work.engine import Engine
 from pipeline.work.memory import give_back, load_early
 from pipeline.work.progress import Reporter
+from pipeline.work.publish import sync_tree
+from pipeline.work.resources import Meter, show_bytes, show_size
 from pipeline.work.stage import INCOMPLETE, Stage, StageContext
-from pipeline.work.usage import Meter, show_size
 
 RECORDED_VERSIONS = ("numpy", "scipy", "numba", "pandas", "nltk", "pyarrow", "fasttext-community")
 
@@ -281,8 +281,11 @@ def _make(
     tidy(step.folder, resumable=step.stage.resumable, afresh=step.forced)
     partial.mkdir(parents=True, exist_ok=True)
     inputs = {need: folders[need] for need in step.stage.needs}
-    meter = Meter()
-    with _scratch(settings.tmp_dir) as scratch, _plain_errors(step.stage.name, partial):
+    with (
+        Meter() as meter,
+        _scratch(settings.tmp_dir) as scratch,
+        _plain_errors(step.stage.name, partial),
+    ):
         context = StageContext(
             folder=partial,
             inputs=inputs,

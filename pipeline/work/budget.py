@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from align.core.errors import InputError
-from pipeline.work.usage import parse_size, show_size
+from pipeline.work.resources import parse_size, show_size
 
 MB = 1 << 20
 

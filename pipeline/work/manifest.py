@@ -8,13 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
 from align.core.errors import InputError, WorkError
-from pipeline.work.disk import GHOST
+from pipeline.work.publish import GHOST, write_json
 
 MANIFEST = "manifest.json"
 
@@ -87,11 +86,7 @@ def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
 
 def write(folder: Path, manifest: Mapping[str, Any]) -> None:
     """Write a folder's manifest and flush it to the disk."""
-    with open(folder / MANIFEST, "w", encoding="utf-8", newline="\n") as out:
-        json.dump(manifest, out, indent=1, ensure_ascii=False, default=str)
-        out.write("\n")
-        out.flush()
-        os.fsync(out.fileno())
+    write_json(folder / MANIFEST, manifest)
 
 
 class Hashes:
@@ -152,11 +147,9 @@ class Hashes:
         if self._store is None:
             return
         folder = self._store.parent
-        aside = folder / f"{self._store.name}.{os.getpid()}"
         try:
             folder.mkdir(parents=True, exist_ok=True)
-            aside.write_text(json.dumps(self._known, indent=1), encoding="utf-8", newline="\n")
-            os.replace(aside, self._store)
+            write_json(self._store, self._known)
         except OSError as error:
             raise WorkError(
                 f"{folder}: the work folder cannot be written ({error.strerror}); free space, mend its "

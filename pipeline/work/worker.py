@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import TypeVar
 
 from align.core.errors import WorkError
-from pipeline.work.code import modules_of
-from pipeline.work.disk import look_again
+from pipeline.work.code_version import modules_of
+from pipeline.work.publish import look_again
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")

@@ -15,8 +15,6 @@ The parts of a pair that was split are put together again. Gold pairs are no lin
 from __future__ import annotations
 
 import hashlib
-import os
-import shutil
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from functools import lru_cache
@@ -28,6 +26,7 @@ import numpy as np
 
 from align.core.arrays import load_array, load_rows
 from align.core.errors import InputError, WorkError
+from align.core.files import link_or_copy
 from align.core.ragged import SIDES
 from align.data.corpus import Corpus
 from align.links import Link, format_pharaoh
@@ -42,8 +41,8 @@ from pipeline.work import budget
 from pipeline.work.journal import Journal
 from pipeline.work.manifest import made_of
 from pipeline.work.memory import give_back, trim
+from pipeline.work.resources import resident_memory, show_size
 from pipeline.work.stage import StageContext
-from pipeline.work.usage import resident_memory, show_size
 
 LINKS, SCORES, TABLE = "links.txt", "scores.txt", "links.parquet"
 
@@ -143,7 +142,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
         give_back(__name__)  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
         for side in SIDES:
-            _share(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
+            link_or_copy(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
         journal.remove()
     (context.folder / _ROWS).unlink()
     mean = done.total / done.pairs if done.pairs else None
@@ -317,12 +316,3 @@ def _check(found: BlockLinks, task: Task) -> None:
         counts = np.diff(load_rows(spans, task.first, task.last + 1))
         outside = (indices < 0) | (indices >= counts[of_links])
         assert not outside.any(), f"a link outside its pair in line {task.first + of_links[outside][0] + 1}"
-
-
-def _share(old: Path, new: Path) -> None:
-    """Give a file a second name, or copy it where the file system cannot do that."""
-    new.unlink(missing_ok=True)
-    try:
-        os.link(old, new)
-    except OSError:
-        shutil.copyfile(old, new)

@@ -20,7 +20,7 @@ from align.core.errors import InputError
 from align.data.streams import open_unpacked
 from pipeline.stages.download.members import Meter, entries, plain_damage
 from pipeline.stages.download.transfer import BLOCK, Progress
-from pipeline.work.disk import check_space
+from pipeline.work.resources import check_space
 
 _PACKED = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 

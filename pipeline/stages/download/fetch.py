@@ -23,7 +23,8 @@ from filelock import FileLock, Timeout
 
 from align.core.errors import WorkError
 from pipeline.stages.download.transfer import BLOCK, Part, Progress, TemporaryError, receive
-from pipeline.work.disk import show_bytes, sync_folder, write_json
+from pipeline.work.publish import sync_folder, write_json
+from pipeline.work.resources import show_bytes
 
 # Seconds waited at most before a further try, whatever the server asks for.
 LONGEST_WAIT = 60.0

@@ -22,7 +22,7 @@ from pipeline.stages.download.archives import extract_one, extract_pair, unpack
 from pipeline.stages.download.fetch import Fetcher, WrongHashError, file_name
 from pipeline.stages.download.members import archive_kind
 from pipeline.stages.download.take import Taken, Taker
-from pipeline.work.disk import write_json
+from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 SOURCES = "sources.json"

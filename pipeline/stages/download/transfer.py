@@ -25,7 +25,8 @@ import urllib3
 import align
 from align.core.errors import WorkError
 from align.data.streams import ZIP_MARK, packing_of
-from pipeline.work.disk import check_space, write_json
+from pipeline.work.publish import write_json
+from pipeline.work.resources import check_space
 
 # Bytes read at once (what a kill can lose), and bytes a step of the progress bar.
 PIECE = 1 << 16

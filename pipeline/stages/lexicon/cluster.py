@@ -21,7 +21,7 @@ import numpy as np
 from align.core.arrays import load_array, save_array
 from align.statistics import lexicon  # noqa: F401
 from pipeline.work.engine import Engine
-from pipeline.work.kept import written_whole
+from pipeline.work.publish import new_folder
 
 # Steps of finding cells (a source word beside a target word) in a shard: less than a second.
 _SHARD_STEPS = 20_000_000
@@ -81,7 +81,7 @@ def do(piece: Piece) -> Stored:
 
 
 def _save(folder: Path, value: Any) -> Stored:
-    with written_whole(folder, kept=False) as aside:
+    with new_folder(folder) as aside:
         for name, values in zip(value._fields, value, strict=True):
             save_array(aside / f"{name}.npy", values)
     return Stored(str(folder), type(value))

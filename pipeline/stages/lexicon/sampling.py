@@ -40,9 +40,9 @@ from pipeline.stages.lexicon.sampling_files import (
 )
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
-from pipeline.work.kept import wait_for
+from pipeline.work.checkpoint import wait_for
+from pipeline.work.resources import show_size
 from pipeline.work.stage import StageContext
-from pipeline.work.usage import show_size
 
 LINKS, POSTERIORS = "links", "posteriors"
 MAX_CHAINS = 100

@@ -1,9 +1,9 @@
 """The work of :mod:`pipeline.stages.lexicon.sampling` in pieces, and the files they share.
 
 Each piece reads files and writes a folder of its own, which is made aside and renamed when whole
-(:mod:`pipeline.work.kept`): any process that sees the files may do it, in any order, and what is there need
-not be done again. Below the folder of the work, ``blocks/N`` has the text and the candidates of a block of
-pairs, ``priors`` the prior counts, and ``chains/SIDE-CHAIN`` the sums of a chain for each block and
+(:mod:`pipeline.work.checkpoint`): any process that sees the files may do it, in any order, and what is there
+need not be done again. Below the folder of the work, ``blocks/N`` has the text and the candidates of a block
+of pairs, ``priors`` the prior counts, and ``chains/SIDE-CHAIN`` the sums of a chain for each block and
 its jumps.
 """
 
@@ -24,7 +24,7 @@ from align.statistics.candidates import Candidates
 from align.statistics.lexicon import Lexicon
 from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import Block, ChainSettings, Schedule, Sums, run_chain
-from pipeline.work.kept import drop_damaged, is_whole, written_whole
+from pipeline.work.checkpoint import drop_damaged, is_whole, new_checkpoint
 
 DIRECTIONS = ("forward", "reverse")
 
@@ -99,7 +99,7 @@ def find_candidates(item: BlockItem) -> int:
     if not item.folder.exists():
         corpus = Corpus.load_chosen(Path(item.text), item.rows)
         both = candidates.find(corpus, Lexicon.load(Path(item.work).parent, mapped=True))
-        with written_whole(item.folder) as aside:
+        with new_checkpoint(item.folder) as aside:
             corpus.save(aside)
             for name, own in zip(DIRECTIONS, both, strict=True):
                 for part, values in zip(Candidates._fields, own, strict=True):
@@ -113,7 +113,7 @@ def sample_chain(item: ChainItem, on_sweep: Callable[[], None] | None = None) ->
         return item.chain
     work = Path(item.work)
     lexicon = Lexicon.load(work.parent, mapped=True)
-    with written_whole(item.folder) as aside:
+    with new_checkpoint(item.folder) as aside:
         text = Blocks(work, item.blocks, item.side)
         sums = BlockSums(aside, text)
         jumps = run_chain(settings_of(item, lexicon), text, sums, chain=item.chain, on_sweep=on_sweep)
@@ -186,7 +186,7 @@ def save_priors(work: Path, priors: tuple[LexicalPrior, LexicalPrior]) -> None:
     """Write the prior counts of both directions, if they are not there."""
     if (work / "priors").exists():
         return
-    with written_whole(work / "priors") as aside:
+    with new_checkpoint(work / "priors") as aside:
         for name, own in zip(DIRECTIONS, priors, strict=True):
             for part, values in vars(own).items():
                 if values is not None:

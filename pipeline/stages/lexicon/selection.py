@@ -19,8 +19,8 @@ from align.statistics.lexicon import Lexicon
 from pipeline.stages.lexicon.sampling import text_folders
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
+from pipeline.work.resources import show_size
 from pipeline.work.stage import StageContext
-from pipeline.work.usage import show_size
 
 # Cells grow less than in proportion to the pairs: with about this power of them.
 _GROWTH = 0.75

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Mapping
 from typing import Any
@@ -16,10 +15,9 @@ from pipeline.stages.lexicon.cluster import Files
 from pipeline.stages.lexicon.prior_model import PriorModel
 from pipeline.stages.lexicon.sampling import WORK, clear_work, texts
 from pipeline.stages.lexicon.selection import Selection
-from pipeline.work.disk import sync_file, sync_folder, write_json
-from pipeline.work.kept import checksums, fits
+from pipeline.work import checkpoint
+from pipeline.work.resources import show_size
 from pipeline.work.stage import INCOMPLETE, StageContext
-from pipeline.work.usage import show_size
 
 _STATE = "tables.json"
 
@@ -143,15 +141,12 @@ def _read_state(context: StageContext) -> dict[str, Any] | None:
     path = context.folder / WORK / _STATE
     if not path.exists():
         return None
-    try:
-        state = json.loads(path.read_text(encoding="utf-8"))
-        same = state["memory"] == context.memory or (state["all"] and state["memory"] <= context.memory)
-        figures, whole = dict(state["figures"]), fits(context.folder, state["sums"])
-    except (OSError, ValueError, KeyError, TypeError):
-        same, figures, whole = True, {}, False
-    if same and not whole:
+    state = checkpoint.load(path)
+    if state is None:
         context.say("the statistics of an earlier run cannot be read whole; they are made anew")
-    return figures if same and whole else None
+        return None
+    same = state["memory"] == context.memory or (state["all"] and state["memory"] <= context.memory)
+    return dict(state["figures"]) if same else None
 
 
 def _write_state(context: StageContext, figures: dict[str, Any], *, complete: bool) -> None:
@@ -161,10 +156,5 @@ def _write_state(context: StageContext, figures: dict[str, Any], *, complete: bo
     """
     work = context.folder / WORK
     work.mkdir(exist_ok=True)
-    sums = checksums(context.folder, "*.npy")
-    for name in sums:
-        sync_file(context.folder / name)
-    sync_folder(context.folder)
-    state = {"memory": context.memory, "all": complete, "figures": figures, "sums": sums}
-    write_json(work / _STATE, state)
-    sync_folder(work)
+    state = {"memory": context.memory, "all": complete, "figures": figures}
+    checkpoint.save(work / _STATE, state, sorted(context.folder.glob("*.npy")))

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import zlib
 from collections.abc import Mapping
 from dataclasses import asdict
 from hashlib import blake2b
@@ -15,7 +13,7 @@ import numpy as np
 from pipeline.stages.preprocess.counts import SideCounts
 from pipeline.stages.preprocess.parts import Reject
 from pipeline.stages.preprocess.types import Shard, Summary, shard_files
-from pipeline.work.kept import checksum, written_aside
+from pipeline.work import checkpoint
 
 
 def stamp(shard: Shard) -> str:
@@ -32,33 +30,17 @@ def stamp(shard: Shard) -> str:
 
 
 def keep(shard: Shard, summary: Summary, mark: str) -> None:
-    """Write a summary, with the checksums of the shard's files, whole or not at all."""
+    """Write a summary beside the shard's files, as their checkpoint."""
     files = shard_files(Path(shard.settings.folder), shard.number)
-    values = {
-        "stamp": mark,
-        "sums": {name: checksum(path) for name, path in files.items() if name != "summary"},
-        "summary": asdict(summary),
-    }
-    text = json.dumps(values, default=_plain)
-    with written_aside(files["summary"]) as aside:
-        aside.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n", encoding="utf-8")
+    record = files.pop("summary")
+    checkpoint.save(record, asdict(summary), files.values(), made_from=mark)
 
 
 def kept(shard: Shard, mark: str) -> Summary | None:
     """Return the summary that an earlier run left of this very shard; None where its files are not whole."""
-    files = shard_files(Path(shard.settings.folder), shard.number)
-    try:
-        text, _, seal = files["summary"].read_text(encoding="utf-8").partition("\t")
-        if seal != f"{zlib.crc32(text.encode()):08x}\n":
-            return None
-        values = json.loads(text)
-        if values["stamp"] != mark:
-            return None
-        if any(checksum(files[name]) != found for name, found in values["sums"].items()):
-            return None
-    except (OSError, UnicodeDecodeError):
-        return None
-    return _summary(values["summary"])
+    record = shard_files(Path(shard.settings.folder), shard.number)["summary"]
+    values = checkpoint.load(record, made_from=mark)
+    return None if values is None else _summary(values)
 
 
 def is_there(shard: Shard) -> bool:
@@ -76,8 +58,3 @@ def _summary(values: Mapping[str, Any]) -> Summary:
     }
     rejects = [Reject(*each) for each in values["rejects"]]
     return Summary(**{**values, **arrays, "sides": (source, target), "rejects": rejects})
-
-
-def _plain(value: Any) -> Any:
-    """Return an array or a number of NumPy as JSON knows it; floats come back the same."""
-    return value.tolist()

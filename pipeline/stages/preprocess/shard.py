@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from align.core.errors import WorkError
+from align.core.files import new_file
 from align.core.ragged import SIDES
 from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
@@ -24,7 +25,6 @@ from pipeline.stages.preprocess.keep import is_there, keep, kept, stamp
 from pipeline.stages.preprocess.parts import Parts, Report, make_parts
 from pipeline.stages.preprocess.tokenizer import code_of
 from pipeline.stages.preprocess.types import Packed, Settings, Shard, Summary, shard_files
-from pipeline.work.kept import written_aside
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
 RATIO_FROM = 10
@@ -209,10 +209,10 @@ def _write(
             f"{side}.span_sizes": surface * alive,
         }
         with (
-            written_aside(files[side]) as aside,
+            new_file(files[side]) as aside,
             open(aside, "w", encoding="utf-8", newline="\n") as out,
         ):
             stay = alive.tolist()
             out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, stay, strict=True))
-    with written_aside(files["arrays"]) as aside, open(aside, "wb") as raw:
+    with new_file(files["arrays"]) as aside, open(aside, "wb") as raw:
         np.savez(raw, **arrays)  # type: ignore[arg-type]

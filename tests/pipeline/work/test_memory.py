@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from pipeline.work.memory import give_back
-from pipeline.work.usage import resident_memory
+from pipeline.work.resources import resident_memory
 
 ROOT = Path(__file__).resolve().parents[3]
 

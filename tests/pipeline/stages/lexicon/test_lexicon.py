@@ -28,8 +28,8 @@ from pipeline.work import budget
 from pipeline.work.engine import Serial, open_engine
 from pipeline.work.memory import share_heap
 from pipeline.work.progress import Reporter
+from pipeline.work.resources import Meter
 from pipeline.work.stage import Stage, StageContext
-from pipeline.work.usage import Meter
 
 WORDS = 30
 
@@ -295,9 +295,9 @@ def _measure(folder, jobs, queue):
     (folder / "out").mkdir()
     here = context_of(inner, folder / "out", folder)
     here.config.values["gold"]["in_corpus"] = False
-    meter = Meter()
-    lexicon.run(replace(here, jobs=jobs), chains=1, iterations=2)
-    queue.put((meter.read().peak_memory, here.notes["memory_predicted"]))
+    with Meter() as meter:
+        lexicon.run(replace(here, jobs=jobs), chains=1, iterations=2)
+        queue.put((meter.read().peak_memory, here.notes["memory_predicted"]))
 
 
 @pytest.mark.slow

@@ -16,6 +16,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from pipeline.work.publish import write_json
+
 ROOT = Path(__file__).resolve().parent.parent.parent
 PACKAGES = ("align", "pipeline")
 PAGE_PARTS = (".html", ".css", ".js")
@@ -28,14 +30,17 @@ INFRASTRUCTURE = frozenset(
         "config.options",
         "run.graph",
         "run.runner",
-        "work.code",
+        "work.checkpoint",
+        "work.code_version",
         "work.engine",
+        "work.journal",
         "work.manifest",
         "work.progress",
+        "work.publish",
         "work.stage",
         "work.worker",
     )
-) | {"align.core.errors"}
+) | {"align.core.errors", "align.core.files"}
 
 
 def modules_of(module: str, *, root: Path = ROOT) -> dict[str, str]:
@@ -133,11 +138,9 @@ def _remember(before: int) -> None:
     known, store = _remembered(), _store()
     if len(known) == before:
         return
-    aside = store.with_name(f"{store.name}.{os.getpid()}")
     with contextlib.suppress(OSError):
         store.parent.mkdir(exist_ok=True)
-        aside.write_text(json.dumps(known), encoding="utf-8", newline="\n")
-        os.replace(aside, store)
+        write_json(store, known)
 
 
 def _that_run(tree: ast.AST) -> Iterator[ast.AST]:

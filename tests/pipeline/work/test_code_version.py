@@ -6,7 +6,7 @@ import textwrap
 import pytest
 
 from pipeline.run.graph import STAGES
-from pipeline.work.code import INFRASTRUCTURE, ROOT, modules_of
+from pipeline.work.code_version import INFRASTRUCTURE, ROOT, modules_of
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Room on the disk and small files written whole."""
+"""Files and folders appear whole or not at all."""
 
 import json
 import os
@@ -6,27 +6,16 @@ import sys
 
 import pytest
 
-from align.core.errors import WorkError
-from pipeline.work import disk
-from pipeline.work.disk import check_space, show_bytes, sync_folder, sync_tree, write_json
+from pipeline.work.publish import new_folder, sync_folder, sync_tree, write_json
 
 
-@pytest.mark.parametrize(
-    ("size", "shown"),
-    [(0, "0 bytes"), (999_999, "999999 bytes"), (1_000_000, "1.0 MB"), (1_400_000_000, "1.4 GB")],
-)
-def test_sizes_for_people(size, shown):
-    assert show_bytes(size) == shown
-
-
-def test_room_is_asked_for_with_a_margin(tmp_path, monkeypatch):
-    usage = disk.shutil.disk_usage(tmp_path)._replace(free=disk.MARGIN + 100)
-    monkeypatch.setattr(disk.shutil, "disk_usage", lambda _: usage)
-    check_space(tmp_path, 100, "x")
-    with pytest.raises(
-        WorkError, match=r"x: needs 101 bytes but .* has 67\.1 MB free; free space, or give another"
-    ):
-        check_space(tmp_path, 101, "x")
+def test_a_folder_is_there_whole_or_not_at_all(tmp_path):
+    with new_folder(tmp_path / "0") as aside:
+        (aside / "a").write_bytes(b"a")
+        assert not (tmp_path / "0").exists()
+    with pytest.raises(OSError, match="full"), new_folder(tmp_path / "1") as aside:
+        raise OSError("full")
+    assert [path.name for path in tmp_path.iterdir()] == ["0"]
 
 
 def test_a_json_file_is_the_old_one_or_the_new_one(tmp_path):

@@ -1,0 +1,194 @@
+"""What a run may take of the machine, and what a stage took: memory, processors, the disk."""
+
+from __future__ import annotations
+
+import math
+import os
+import shutil
+import threading
+import time
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import psutil
+
+from align.core.errors import InputError, WorkError
+
+UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
+
+# Left free on the disk beside what is written.
+MARGIN = 64 << 20
+
+# Where Linux shows control groups, by which containers and batch systems limit a process.
+CONTROL_GROUPS = Path("/sys/fs/cgroup")
+OWN_GROUPS = Path("/proc/self/cgroup")
+
+# Seconds between two looks at the memory of a stage's processes, and looks between two at which there are:
+# to find children all processes of the machine are listed.
+_SECONDS_A_LOOK, _LOOKS_A_LIST = 0.05, 20
+
+
+@dataclass(frozen=True)
+class Usage:
+    """What a stage took: wall-clock and processor seconds, and peak memory in bytes."""
+
+    seconds: float
+    cpu_seconds: float
+    peak_memory: int
+
+
+class Meter:
+    """Measures what this process and its children take, as a context manager."""
+
+    def __enter__(self) -> Meter:
+        self._begun, self._cpu = time.perf_counter(), _cpu_seconds()
+        self._peak = 0
+        self._ended = threading.Event()
+        self._watch = threading.Thread(target=self._look, daemon=True)
+        self._watch.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended.set()
+        self._watch.join()
+
+    def read(self) -> Usage:
+        """Return what was used so far; the peak is the largest sum of all processes that was seen."""
+        self._peak = max(self._peak, _memory_of(_processes()))
+        return Usage(time.perf_counter() - self._begun, _cpu_seconds() - self._cpu, self._peak)
+
+    def _look(self) -> None:
+        looks = 0
+        while not self._ended.wait(_SECONDS_A_LOOK):
+            if looks % _LOOKS_A_LIST == 0:
+                processes = _processes()
+            self._peak = max(self._peak, _memory_of(processes))
+            looks += 1
+
+
+def resident_memory() -> int:
+    """Return the bytes of this process that are in memory."""
+    return int(psutil.Process().memory_info().rss)
+
+
+def default_memory() -> int:
+    """Return three quarters of the machine's memory, or of what the control group may have, in bytes."""
+    total = psutil.virtual_memory().total
+    limits = (_number(text) for text in _group_limits("memory", "memory.max", "memory.limit_in_bytes"))
+    return int(min([total, *(limit for limit in limits if limit is not None)]) * 0.75)
+
+
+def default_jobs() -> int:
+    """Return how many processors this process may use, >= 1."""
+    count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    for text in _group_limits("cpu", "cpu.max"):
+        quota, _, period = text.partition(" ")
+        if (share := _number(quota)) and (length := _number(period)):
+            count = min(count, math.ceil(share / length))
+    return max(1, count)
+
+
+def _group_limits(controller: str, *names: str) -> Iterator[str]:
+    """Yield what files of these names say in this process's control group and in those around it.
+
+    Version 2 has one tree of groups, version 1 one for each controller.
+    """
+    try:
+        lines = OWN_GROUPS.read_text(encoding="utf-8").split("\n")
+    except OSError:
+        return
+    for line in lines:
+        _, _, rest = line.partition(":")
+        controllers, _, path = rest.partition(":")
+        if controllers and controller not in controllers.split(","):
+            continue
+        root = CONTROL_GROUPS / controller if controllers else CONTROL_GROUPS
+        group = root / path.strip("/")
+        # in a container the path may be that of the machine outside: what is not there is left out
+        for folder in [group, *group.parents][: len(group.parts) - len(root.parts) + 1]:
+            for name in names:
+                with suppress(OSError):
+                    yield (folder / name).read_text(encoding="ascii").strip()
+
+
+def _number(text: str) -> int | None:
+    """Return a limit; None for ``max``, which is none."""
+    return int(text) if text.isdigit() else None
+
+
+def _processes() -> list[psutil.Process]:
+    own = psutil.Process()
+    return [own, *own.children(recursive=True)]
+
+
+def _memory_of(processes: Iterable[psutil.Process]) -> int:
+    size = 0
+    for process in processes:
+        with suppress(psutil.Error):  # it may have ended meanwhile
+            size += process.memory_info().rss
+    return size
+
+
+def _cpu_seconds() -> float:
+    """Return the processor seconds of this process and its children, those that have ended included."""
+    seconds = 0.0
+    for process in _processes():
+        with suppress(psutil.Error):
+            times = process.cpu_times()
+            seconds += times.user + times.system + times.children_user + times.children_system
+    return seconds
+
+
+def check_space(folder: Path, size: int, what: str) -> None:
+    """Refuse to write ``size`` bytes where the disk has no room for them.
+
+    Raises
+    ------
+    WorkError
+        If less is free.
+    """
+    free = shutil.disk_usage(folder).free
+    if size + MARGIN > free:
+        raise WorkError(
+            f"{what}: needs {show_bytes(size)} but {folder} has {show_bytes(free)} free; free space, or give "
+            "another --workdir"
+        )
+
+
+def show_bytes(size: int) -> str:
+    """Return a size for people: ``512 bytes``, ``1.4 GB``."""
+    for unit, factor in (("GB", 10**9), ("MB", 10**6)):
+        if size >= factor:
+            return f"{size / factor:.1f} {unit}"
+    return f"{size} bytes"
+
+
+def parse_size(text: str) -> int:
+    """Return the bytes of a size such as ``4G``, ``512M`` or ``1000000`` (powers of 1,024).
+
+    Raises
+    ------
+    InputError
+        If the text is no size above zero.
+    """
+    number, unit = text.strip().upper().removesuffix("B").removesuffix("I"), ""
+    if number and number[-1] in UNITS:
+        number, unit = number[:-1], number[-1]
+    try:
+        size = int(float(number) * UNITS[unit])
+    except (ValueError, OverflowError):
+        size = 0
+    if size <= 0:
+        raise InputError(f"--memory {text}: no size; give for example 4G or 512M")
+    return size
+
+
+def show_size(size: float) -> str:
+    """Write a number of bytes the short way: ``1.5 GB`` (powers of 1,024)."""
+    for unit in ("B", "KB", "MB", "GB"):
+        if size < 1024:
+            return f"{size:.0f} {unit}" if unit in ("B", "KB") else f"{size:.1f} {unit}"
+        size /= 1024
+    return f"{size:.1f} TB"
