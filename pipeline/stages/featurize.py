@@ -199,11 +199,6 @@ def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
     )
 
 
-def labelled_posteriors(lexicon: Path, label: Path) -> Posteriors | None:
-    """Return what was sampled of the labelled pairs, in the order of the labels; None without a sample."""
-    return _load_posteriors(lexicon, label) if (lexicon / POSTERIORS).is_dir() else None
-
-
 def _load_posteriors(lexicon: Path, label: Path) -> Posteriors:
     runs = list(_labelled_runs(label))
     return Posteriors.join(
