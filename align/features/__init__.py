@@ -1,5 +1,6 @@
 """Features of the possible links of sentence pairs: a table of named groups, compiled kernels."""
 
+from align.features.block import Resources
 from align.features.edges import Edges, WordFeatures
 from align.features.groups import (
     BIAS,
@@ -12,7 +13,6 @@ from align.features.groups import (
     parse_groups,
     score_parts,
 )
-from align.features.resources import Resources
 from align.features.word_features import (
     DEFAULT_WORD_GROUPS,
     WORD_GROUPS,

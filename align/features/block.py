@@ -1,269 +1,324 @@
-"""A block of sentence pairs made ready for the feature kernels.
+"""What features are computed from: the statistics of a language pair, and a block of sentence pairs.
 
-Each word of the block is looked up once, not once a token: its vector, count and spelling are gathered
-into small tables over the block's own words. So are pairs of words: the statistics and the spelling of all
-edges are found for the whole block, a word at a time. What else several groups share (cosines, posteriors)
-is computed for a part of the block, and stays in the processor's cache while the groups are filled.
+A block holds data and knows no feature. Each of its words is looked up once, not once a token: its vector and
+count are gathered into small tables over the block's own words. What several groups of features share is
+computed once and kept with the block (:meth:`Block.shared`), that of pairs of words for the whole block
+(:meth:`Block.of_edges`), the rest for a part of it, which fits the processor's cache.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
-from align.core.lazy import lazy
 from align.core.mapped import take_rows
 from align.core.ragged import edge_offsets
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
-from align.features import association, chain, cosine, posterior, spelling
-from align.features.association import Association
-from align.features.resources import Resources
 from align.text.words import WordTable
 
 if TYPE_CHECKING:
-    from align.features.chain import Posteriors as ChainPosteriors
+    from align.statistics.expected_links import ExpectedLinks
+    from align.statistics.lexicon import Lexicon
     from align.statistics.posteriors import Posteriors
 
+Value = TypeVar("Value")
 
-class Side:
-    """One side of a block.
+
+@dataclass(frozen=True)
+class Resources:
+    """The statistics and vectors of one language pair.
 
     Attributes
     ----------
-    tokens : ndarray of int32, shape (T,)
-        Index into ``words`` of each token.
-    starts : ndarray of int64, shape (N + 1,)
-        Sentence i is ``tokens[starts[i]:starts[i + 1]]``.
-    words : ndarray of int32, shape (U,)
-        The distinct word ids of the block, ascending.
-    known : int
-        How many of them are in the vocabulary; the others are unknown words.
+    lexicon : Lexicon or None
+        Dice and Model 1 tables over the two vocabularies; ``None``: those features are 0.
+    source_vectors, target_vectors : ndarray of float32, shape (V, p), or None
+        Unit vectors of the words in one common space, a zero row for a word without a vector;
+        ``None``: no word has one.
+    source_vocabulary, target_vocabulary : Vocabulary
+        The words by id.
+    links : ExpectedLinks or None
+        Expected links over the cells of the lexicon; ``None``: probabilities that are not given are 0.
     """
 
-    def __init__(
-        self,
+    lexicon: Lexicon | None
+    source_vectors: np.ndarray | None
+    target_vectors: np.ndarray | None
+    source_vocabulary: Vocabulary
+    target_vocabulary: Vocabulary
+    links: ExpectedLinks | None = None
+
+    def __post_init__(self) -> None:
+        for side, vectors, vocabulary in (
+            ("source", self.source_vectors, self.source_vocabulary),
+            ("target", self.target_vectors, self.target_vocabulary),
+        ):
+            if vectors is not None and len(vectors) != len(vocabulary):
+                raise ValueError(f"resources: {len(vectors)} {side} vectors for {len(vocabulary)} words")
+        cells = None if self.lexicon is None else self.lexicon.cells
+        if self.links is not None and len(self.links.forward) != cells:
+            raise ValueError(f"resources: links of {len(self.links.forward)} cells, a lexicon of {cells}")
+        if (self.source_vectors is None) != (self.target_vectors is None):
+            raise ValueError("resources: vectors on one side only")
+        if self.source_vectors is not None and self.target_vectors is not None:
+            dimensions = self.source_vectors.shape[1], self.target_vectors.shape[1]
+            if dimensions[0] != dimensions[1]:
+                raise ValueError("resources: vectors of {} and {} dimensions".format(*dimensions))
+
+    @property
+    def dimensions(self) -> int:
+        """Return the number p of dimensions of the vectors, 0 where there are none."""
+        return 0 if self.source_vectors is None else int(self.source_vectors.shape[1])
+
+    @cached_property
+    def source_words(self) -> WordTable:
+        """Return the spellings of the source vocabulary, made at the first use."""
+        return WordTable.of_codes(*self.source_vocabulary.code_points())
+
+    @cached_property
+    def target_words(self) -> WordTable:
+        """Return the spellings of the target vocabulary, made at the first use."""
+        return WordTable.of_codes(*self.target_vocabulary.code_points())
+
+    @cached_property
+    def source_tokens(self) -> float:
+        """Return the number of tokens behind the source counts, at least 1."""
+        return float(max(1, self.source_vocabulary.counts.sum()))
+
+    @cached_property
+    def target_tokens(self) -> float:
+        """Return the number of tokens behind the target counts, at least 1."""
+        return float(max(1, self.target_vocabulary.counts.sum()))
+
+
+class Side(NamedTuple):
+    """One side of a block, as the kernels read it; U distinct words.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (N + 1,)
+        Sentence i is ``tokens[starts[i]:starts[i + 1]]``.
+    tokens : ndarray of int32, shape (T,)
+        Index into ``words`` of each token.
+    words : ndarray of int32, shape (U,)
+        The distinct word ids, ascending.
+    known, size : int
+        How many of them are in the vocabulary (the others are unknown words); its number of words.
+    counts : ndarray of int64, shape (T,)
+        Count in the corpus of each token's word; 0 for unknown words.
+    log_frequencies : ndarray of float32, shape (T,)
+        ln(count / tokens of the corpus); a count of 0 is taken as a half.
+    log_ranks : ndarray of float64, shape (T,)
+        Logarithm of the rank, from 1.
+    has_vector : ndarray of bool, shape (T,)
+        Whether the word has a vector.
+    vectors : ndarray of float32, shape (U, p)
+        Word vectors, zero rows for words without one.
+    """
+
+    starts: np.ndarray
+    tokens: np.ndarray
+    words: np.ndarray
+    known: int
+    size: int
+    counts: np.ndarray
+    log_frequencies: np.ndarray
+    log_ranks: np.ndarray
+    has_vector: np.ndarray
+    vectors: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
         sentences: Sentences,
         vocabulary: Vocabulary,
         vectors: np.ndarray | None,
         total: float,
-        unknown: Sequence[str],
-    ) -> None:
-        words, tokens = _distinct(sentences.ids, len(vocabulary) + len(unknown))
-        if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < len(vocabulary) + len(unknown):
+        unknown: int,
+    ) -> Side:
+        """Gather the words of sentences, given the corpus's tokens and the number of unknown words."""
+        limit = len(vocabulary) + unknown
+        words, tokens = _distinct(sentences.ids, limit)
+        if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < limit:
             raise ValueError(
                 f"features: word ids {words[0]} to {words[-1]}, "
-                f"but there are only {len(vocabulary)} words and {len(unknown)} unknown ones"
+                f"but there are only {len(vocabulary)} words and {unknown} unknown ones"
             )
-        self.words = words.astype(np.int32)
-        self.tokens = tokens.astype(np.int32)
-        self.starts = np.ascontiguousarray(sentences.offsets, dtype=np.int64)
-        self.known = int(np.searchsorted(words, len(vocabulary)))
-        self._vocabulary = vocabulary
-        self._vectors = vectors
-        self._total = total
-        self._unknown = unknown
+        known = int(np.searchsorted(words, len(vocabulary)))
+        counts = _of_words(words, known, vocabulary.counts, np.int64)
+        gathered = np.zeros((len(words), 0 if vectors is None else vectors.shape[1]), dtype=np.float32)
+        if vectors is not None:
+            gathered[:known] = take_rows(vectors, words[:known])
+        return cls(
+            np.array(sentences.offsets, dtype=np.int64),
+            tokens.astype(np.int32),
+            words.astype(np.int32),
+            known,
+            len(vocabulary),
+            counts[tokens],
+            np.log(np.maximum(counts, 0.5) / total).astype(np.float32)[tokens],
+            np.log(words + 1.0)[tokens],
+            np.asarray(gathered.any(axis=1))[tokens],
+            gathered,
+        )
 
-    def of_words(self, table: np.ndarray | None, dtype: type = np.float32) -> np.ndarray:
-        """Return a vocabulary's table for the words of the block, shape (U,); 0 for unknown words."""
-        values: np.ndarray = np.zeros(len(self.words), dtype=dtype)
-        if table is not None:
-            values[: self.known] = table[self.words[: self.known]]
-        return values
+    def part(self, start: int, stop: int) -> Side:
+        """Return some sentences, their tokens counted from 0."""
+        starts = self.starts[start : stop + 1]
+        own = slice(int(starts[0]), int(starts[-1]))
+        return self._replace(
+            starts=starts - starts[0],
+            tokens=self.tokens[own],
+            counts=self.counts[own],
+            log_frequencies=self.log_frequencies[own],
+            log_ranks=self.log_ranks[own],
+            has_vector=self.has_vector[own],
+        )
 
-    @property
-    def size(self) -> int:
-        """Return the number of words of the vocabulary."""
-        return len(self._vocabulary)
-
-    @lazy
     def by_word(self) -> np.ndarray:
         """Return the order of the tokens by word, int64, shape (T,)."""
         return np.argsort(self.tokens, kind="stable")
 
-    @lazy
-    def counts(self) -> np.ndarray:
-        """Return the corpus count of each token's word, int64, shape (T,); 0 for unknown words."""
-        return self.of_words(self._vocabulary.counts, np.int64)[self.tokens]
-
-    @lazy
-    def log_frequencies(self) -> np.ndarray:
-        """Return ln(count / tokens of the corpus) of each token, float32; a count of 0 is taken as a half."""
-        counts = np.maximum(self.of_words(self._vocabulary.counts, np.int64), 0.5)
-        return np.log(counts / self._total).astype(np.float32)[self.tokens]
-
-    @lazy
-    def log_ranks(self) -> np.ndarray:
-        """Return the logarithm of the rank, from 1, of each token's word, float32, shape (T,)."""
-        return np.log(self.words + np.float32(1.0))[self.tokens]
-
-    @lazy
-    def vectors(self) -> np.ndarray:
-        """Return the words' vectors, float32, shape (U, p); zero rows for words without one."""
-        dimensions = 0 if self._vectors is None else self._vectors.shape[1]
-        vectors = np.zeros((len(self.words), dimensions), dtype=np.float32)
-        if self._vectors is not None:
-            vectors[: self.known] = take_rows(self._vectors, self.words[: self.known])
-        return vectors
-
-    @lazy
-    def has_vector(self) -> np.ndarray:
-        """Return whether each token's word has a vector, bool, shape (T,)."""
-        return np.asarray(self.vectors.any(axis=1))[self.tokens]
-
-    def spellings(self, table: WordTable) -> WordTable:
-        """Return the spellings of the block's words, given those of the vocabulary."""
-        chosen = table.take(self.words[: self.known])
-        unseen = self.words[self.known :] - len(self._vocabulary)
-        if len(unseen) == 0:
-            return chosen
-        return chosen.extended(WordTable.of([self._unknown[index] for index in unseen]))
+    def of_tokens(self, table: np.ndarray | None) -> np.ndarray:
+        """Return a vocabulary's table (float32) for each token, shape (T,); 0 for unknown words."""
+        return _of_words(self.words, self.known, table, np.float32)[self.tokens]
 
 
+def _of_words(words: np.ndarray, known: int, table: np.ndarray | None, dtype: type) -> np.ndarray:
+    values: np.ndarray = np.zeros(len(words), dtype=dtype)
+    if table is not None:
+        values[:known] = table[words[:known]]
+    return values
+
+
+@dataclass(frozen=True)
 class Block:
     """A block of N sentence pairs with E edges and the words of both sides.
 
     Attributes
     ----------
+    resources : Resources
+        The statistics.
     shapes : ndarray of int32, shape (N, 2)
         Numbers of words of each pair.
     offsets : ndarray of int64, shape (N + 1,)
         Edge (j, k) of pair i is number ``offsets[i] + j * m_i + k``.
     source, target : Side
-        The words. The tokens of pair i begin at ``source_starts[i]`` and ``target_starts[i]``.
-    resources : Resources
-        The statistics.
+        The words.
+    unknown : (sequence of str, sequence of str)
+        The unknown words of both sides: id V + u is word u.
     stored : Posteriors or None
         Sampled probabilities of the N pairs.
+    whole : Block or None
+        What this is a part of, with ``first`` the number there of the first edge here.
     """
 
-    def __init__(
-        self,
+    resources: Resources
+    shapes: np.ndarray
+    offsets: np.ndarray
+    source: Side
+    target: Side
+    unknown: tuple[Sequence[str], Sequence[str]]
+    stored: Posteriors | None = None
+    whole: Block | None = None
+    first: int = 0
+    _kept: dict[Any, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(
+        cls,
         corpus: Corpus,
         resources: Resources,
-        unknown_source: Sequence[str] = (),
-        unknown_target: Sequence[str] = (),
+        unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
         stored: Posteriors | None = None,
-    ) -> None:
-        self.resources = resources
-        self.stored = stored
-        lengths = (corpus.source.lengths(), corpus.target.lengths())
-        self.shapes = np.stack(lengths, axis=1).astype(np.int32)
-        self.offsets = edge_offsets(self.shapes)
-        self.source = Side(
+    ) -> Block:
+        """Gather what the features of these pairs are computed from."""
+        shapes = corpus.shapes()
+        source = Side.of(
             corpus.source,
             resources.source_vocabulary,
             resources.source_vectors,
             resources.source_tokens,
-            unknown_source,
+            len(unknown[0]),
         )
-        self.target = Side(
+        target = Side.of(
             corpus.target,
             resources.target_vocabulary,
             resources.target_vectors,
             resources.target_tokens,
-            unknown_target,
+            len(unknown[1]),
         )
-        self.source_starts, self.target_starts = self.source.starts, self.target.starts
-        self._parent: Block | None = None
-        self._edges = slice(0, int(self.offsets[-1]))
+        return cls(resources, shapes, edge_offsets(shapes), source, target, unknown, stored)
 
     def part(self, start: int, stop: int) -> Block:
-        """Return pairs ``start`` to ``stop`` for filling: edges are counted from 0, words shared."""
-        view = object.__new__(Block)
-        first, last = int(self.offsets[start]), int(self.offsets[stop])
-        view.resources, view.source, view.target = self.resources, self.source, self.target
-        view.stored = None if self.stored is None else self.stored.block(start, stop)
-        view.shapes = self.shapes[start:stop]
-        view.offsets = self.offsets[start : stop + 1] - first
-        view.source_starts = self.source_starts[start : stop + 1]
-        view.target_starts = self.target_starts[start : stop + 1]
-        view._parent, view._edges = self, slice(first, last)
-        return view
+        """Return pairs ``start`` to ``stop``: edges and tokens are counted from 0, words stay."""
+        return Block(
+            self.resources,
+            self.shapes[start:stop],
+            self.offsets[start : stop + 1] - self.offsets[start],
+            self.source.part(start, stop),
+            self.target.part(start, stop),
+            self.unknown,
+            None if self.stored is None else self.stored.block(start, stop),
+            self,
+            int(self.offsets[start]),
+        )
 
-    @property
-    def _whole(self) -> Block:
-        # Not an attribute: a block that refers to itself would be kept until the next full collection.
-        return self if self._parent is None else self._parent
+    def shared(self, function: Callable[[Block], Value]) -> Value:
+        """Return ``function(block)``, which is called once."""
+        if function not in self._kept:
+            self._kept[function] = function(self)
+        value: Value = self._kept[function]
+        return value
 
-    @property
-    def source_spellings(self) -> WordTable:
-        """Return the spellings of the source words."""
-        return self._whole._source_spellings
-
-    @property
-    def target_spellings(self) -> WordTable:
-        """Return the spellings of the target words."""
-        return self._whole._target_spellings
-
-    @property
-    def comparisons(self) -> np.ndarray:
-        """Return what the letters of the words of each edge have in common (:func:`spelling.compare`)."""
-        return self._whole._comparisons[self._edges]
-
-    @property
-    def association(self) -> Association:
-        """Return Dice and the Model 1 probabilities of each edge."""
-        return self._whole._association.part(self._edges)
-
-    @property
-    def expected_links(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the sampler's expected links of each edge, both ways; there must be such tables."""
-        forward, reverse = self._whole._expected_links
-        return forward[self._edges], reverse[self._edges]
-
-    @lazy
-    def same_names(self) -> np.ndarray:
-        """Return whether the words of each edge are the same name or number, bool, shape (E,)."""
-        return spelling.same_names(self.comparisons)
-
-    @lazy
-    def cosines(self) -> np.ndarray:
-        """Return the cosine of each edge, float32, shape (E,); 0 where a word has no vector."""
-        return cosine.cosines(self)
-
-    @lazy
-    def chain(self) -> ChainPosteriors:
-        """Return the chain model's posteriors of each edge."""
-        return chain.posteriors(self)
-
-    @lazy
-    def sampled(self) -> ChainPosteriors:
-        """Return the sampled posteriors of each edge, or those of the sampler's tables."""
-        return posterior.posteriors(self)
-
-    @lazy
-    def _source_spellings(self) -> WordTable:
-        return self.source.spellings(self.resources.source_words)
-
-    @lazy
-    def _target_spellings(self) -> WordTable:
-        return self.target.spellings(self.resources.target_words)
-
-    @lazy
-    def _comparisons(self) -> np.ndarray:
-        return spelling.compare(self)
-
-    @lazy
-    def _association(self) -> Association:
-        return association.look_up(self)
-
-    @lazy
-    def _expected_links(self) -> tuple[np.ndarray, np.ndarray]:
-        return association.expected_links(self, self.resources.links)
+    def of_edges(self, function: Callable[[Block], np.ndarray]) -> np.ndarray:
+        """Return what a function gives for each edge, shape (..., E); it is called once a whole block."""
+        found = self.shared(function) if self.whole is None else self.whole.shared(function)
+        return found[..., self.first : self.first + int(self.offsets[-1])]
 
 
-def _distinct(ids: np.ndarray, most: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct ids, ascending, and the place of each id among them; ids are below ``most``."""
-    if 16 * len(ids) < most or not 0 <= int(ids.min()) <= int(ids.max()) < most:
+class Ends(NamedTuple):
+    """The two ends of each edge, each an array of shape (E,).
+
+    Attributes
+    ----------
+    pair : ndarray of int64
+        Which pair it is in.
+    source, target : ndarray of int64
+        Its source and its target token, as numbers in the block.
+    source_word, target_word : ndarray of int32
+        Their words, as numbers in the block.
+    """
+
+    pair: np.ndarray
+    source: np.ndarray
+    target: np.ndarray
+    source_word: np.ndarray
+    target_word: np.ndarray
+
+
+def ends(block: Block) -> Ends:
+    """Return the two ends of each edge."""
+    pair = np.repeat(np.arange(len(block.shapes)), np.diff(block.offsets))
+    row, column = np.divmod(np.arange(len(pair)) - block.offsets[pair], block.shapes[pair, 1])
+    source, target = block.source.starts[pair] + row, block.target.starts[pair] + column
+    return Ends(pair, source, target, block.source.tokens[source], block.target.tokens[target])
+
+
+def _distinct(ids: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct ids, ascending, and the place of each id among them; ids are below ``limit``."""
+    if 16 * len(ids) < limit or not 0 <= int(ids.min()) <= int(ids.max()) < limit:
         words, places = np.unique(ids, return_inverse=True)
         return words, places
     # Of many words it is quicker to tick off than to sort.
-    there = np.zeros(most, dtype=bool)
+    there = np.zeros(limit, dtype=bool)
     there[ids] = True
     words = np.flatnonzero(there)
-    place = np.empty(most, dtype=np.int32)
+    place = np.empty(limit, dtype=np.int32)
     place[words] = np.arange(len(words), dtype=np.int32)
     return words, place[ids]

@@ -18,18 +18,14 @@ References
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from functools import lru_cache
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features import competition, rows
-from align.features.resources import Resources
-
-if TYPE_CHECKING:
-    from align.features.block import Block
+from align.features.block import Block, Resources
+from align.features.cosine import cosines
+from align.features.lexical import associations, null_probabilities
+from align.features.maps import EdgePosteriors, fill_posteriors, posterior_names
+from align.features.spelling import same_names
 
 JUMP_DECAY = 0.7
 JUMP_FLOOR = 0.003
@@ -41,68 +37,28 @@ COSINE_EMISSION = 0.5
 COSINE_THRESHOLD = 0.3
 _LANES = 8  # states are padded to a multiple of it, with states that emit nothing
 
-_NAMES = ("forward_chain", "reverse_chain", "chain", "chain_log")
 
-
-@dataclass(frozen=True)
-class Posteriors:
-    """The chain's posteriors of each edge, each float32, shape (E,), in [0, 1].
-
-    Attributes
-    ----------
-    forward : ndarray
-        p(target word k comes from source word j); sums to at most 1 over j.
-    reverse : ndarray
-        p(source word j comes from target word k); sums to at most 1 over k.
-    joint : ndarray
-        Their geometric mean.
-    """
-
-    forward: np.ndarray
-    reverse: np.ndarray
-    joint: np.ndarray
-
-
-def posteriors(block: Block) -> Posteriors:
+def chain_posteriors(block: Block) -> EdgePosteriors:
     """Run the chain in both directions over each pair of a block."""
-    found = block.association
-    edges = len(found.forward)
-    forward, reverse, joint = (np.empty(edges, dtype=np.float32) for _ in range(3))
-    source, target = block.source, block.target
-    write_chains(
+    _, forward, reverse = block.of_edges(associations)
+    emissions = np.empty((2, len(forward)))
+    _write_emissions(
         block.shapes,
         block.offsets,
-        found.forward,
-        found.reverse,
-        block.cosines,
-        block.same_names,
-        source.counts,
-        found.null_reverse,
-        block.source_starts,
-        target.counts,
-        found.null_forward,
-        block.target_starts,
-        jumps_of(block.shapes),
+        block.source,
+        block.target,
         forward,
         reverse,
-        joint,
+        block.shared(cosines),
+        block.shared(same_names),
+        emissions,
     )
-    return Posteriors(forward, reverse, joint)
-
-
-@lru_cache(maxsize=32)
-def _jumps(length: int) -> np.ndarray:
-    return jump_weights(length)
-
-
-def jumps_of(shapes: np.ndarray) -> np.ndarray:
-    """Return the weights of jumps in sentences of these shapes, (N, 2), for :func:`write_chains`."""
-    return _jumps(padded(int(shapes.max(initial=1))))
-
-
-def padded(length: int) -> int:
-    """Return the length of the longest sentence as :func:`run_chain` wants it."""
-    return -(-length // _LANES) * _LANES
+    null_source, null_target = block.shared(null_probabilities)
+    jumps = jump_weights(longest_sentence(block))
+    return EdgePosteriors.of(
+        run_chains(block, emissions[0], null_target.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=True),
+        run_chains(block, emissions[1], null_source.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=False),
+    )
 
 
 def jump_weights(length: int) -> np.ndarray:
@@ -113,39 +69,87 @@ def jump_weights(length: int) -> np.ndarray:
 
 def names(resources: Resources) -> tuple[str, ...]:
     """Return the names of the group ``chain``."""
-    return (*_NAMES, *competition.names("chain"))
+    return posterior_names("chain")
 
 
 def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``chain``.
 
-    The posteriors both ways, their geometric mean and max(ln p, -10) / 10 + 1 of their product p.
+    The posteriors both ways, their geometric mean, max(ln p, -10) / 10 + 1 of their product p and the
+    competition of their mean.
     """
-    found = block.chain
-    write_posteriors(found.forward, found.reverse, found.joint, out)
-    competition.compete(found.joint, block.shapes, block.offsets, out[len(_NAMES) :])
+    fill_posteriors(block, block.shared(chain_posteriors), out)
+
+
+def longest_sentence(block: Block) -> int:
+    """Return the length of the longest sentence, in whole vectors: what :func:`run_chains` has jumps for."""
+    return -(-int(block.shapes.max(initial=1)) // _LANES) * _LANES
+
+
+def run_chains(
+    block: Block,
+    emissions: np.ndarray,
+    null: np.ndarray,
+    jumps: np.ndarray,
+    *,
+    ahead: bool,
+    wanted: np.ndarray | None = None,
+) -> np.ndarray:
+    """Return the posterior of each edge in one direction, float32, shape (E,).
+
+    Parameters
+    ----------
+    block : Block
+        N pairs.
+    emissions : ndarray of float64, shape (E,)
+        Probability of each edge's made word given the other one.
+    null : ndarray of float64, shape (T,)
+        Probability of each token of the made side to be made by NULL.
+    jumps : ndarray of float64, shape (2 L + 1,)
+        Weight of a jump by d at index L + d, L being :func:`longest_sentence`.
+    ahead : bool
+        Whether target words are made by source words, else the other way.
+    wanted : ndarray of bool, shape (N,), optional
+        The pairs to run; the edges of the others get 0.
+    """
+    if wanted is None:
+        wanted = np.ones(len(block.shapes), dtype=bool)
+    result = np.zeros(len(emissions), dtype=np.float32)
+    starts = (block.target if ahead else block.source).starts
+    _run_chains(block.shapes, block.offsets, wanted, emissions, starts, null, jumps, ahead, result)
+    return result
 
 
 @kernel(error_model="numpy")
-def write_posteriors(forward, reverse, joint, out):  # type: ignore[no-untyped-def]
-    """Write the posteriors both ways, their mean and the scaled logarithm of their product."""
-    edges = len(joint)
-    rows.copy(forward, out[0])
-    rows.copy(reverse, out[1])
-    rows.copy(joint, out[2])
-    product = np.empty(edges, dtype=np.float32)
-    for edge in range(edges):
-        product[edge] = joint[edge] * joint[edge]
-    rows.scaled_log(product, out[3])
+def _run_chains(shapes, offsets, wanted, emissions, starts, null, jumps, ahead, result):  # type: ignore[no-untyped-def]
+    longest = len(jumps) // 2
+    backward_jumps, memory = jumps[::-1].copy(), np.empty((6, longest * longest))
+    padded = np.empty(longest * longest)
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        if not wanted[i] or n == 0 or m == 0:
+            continue
+        states, times = (n, m) if ahead else (m, n)
+        a_state, a_time = (m, 1) if ahead else (1, m)  # edges from one state, one time, to the next
+        width = (states + _LANES - 1) // _LANES * _LANES
+        emission = padded[: times * width].reshape(times, width)
+        emission[:, states:] = 0.0
+        for s in range(states):
+            for t in range(times):
+                emission[t, s] = emissions[offsets[i] + s * a_state + t * a_time]
+        word = _run_chain(emission, null[starts[i] :], times, states, jumps, backward_jumps, memory)
+        for s in range(states):
+            for t in range(times):
+                result[offsets[i] + s * a_state + t * a_time] = word[t, s]
 
 
 @kernel(error_model="numpy")
-def run_chain(emission, null, times, states, jumps, backward_jumps, memory):  # type: ignore[no-untyped-def]
+def _run_chain(emission, null, times, states, jumps, backward_jumps, memory):  # type: ignore[no-untyped-def]
     """Forward-backward over one sentence; returns the posteriors of state s at time t, shape (times, W).
 
     ``emission`` is (times, W), W being the number of states padded to a multiple of 8 with zeros. Each
     state has a NULL copy: both go on in the same way, so that one backward probability serves them. Each
-    time is scaled to sum to 1. ``memory`` is that of :func:`chain_memory`.
+    time is scaled to sum to 1. ``memory`` holds six arrays of as many numbers.
     """
     centre, width = len(jumps) // 2, emission.shape[1]
     size = times * width
@@ -201,18 +205,6 @@ def run_chain(emission, null, times, states, jumps, backward_jumps, memory):  # 
     return word
 
 
-@kernel
-def width_of(states):  # type: ignore[no-untyped-def]
-    """Return a number of states rounded up to whole vectors."""
-    return (states + _LANES - 1) // _LANES * _LANES
-
-
-@kernel
-def chain_memory(longest):  # type: ignore[no-untyped-def]
-    """Return working memory for sentences of at most ``longest`` words (padded): of the chain, emissions."""
-    return np.empty((6, longest * longest)), np.empty(longest * longest)
-
-
 @kernel(error_model="numpy")
 def _spread(mass, jumps, centre, width, reach):  # type: ignore[no-untyped-def]
     """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, eight s at a time."""
@@ -240,73 +232,21 @@ def _sum(values, width):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def write_chains(  # type: ignore[no-untyped-def]
-    shapes,
-    offsets,
-    forward_table,
-    reverse_table,
-    cosines,
-    same_names,
-    source_counts,
-    null_reverse,
-    source_starts,
-    target_counts,
-    null_forward,
-    target_starts,
-    jumps,
-    forward,
-    reverse,
-    joint,
+def _write_emissions(  # type: ignore[no-untyped-def]
+    shapes, offsets, source, target, forward, reverse, cosines, same_names, emissions
 ):
-    """Write the posteriors of the chain both ways and their geometric mean."""
-    backward_jumps = jumps[::-1].copy()
-    memory, emissions = chain_memory(len(jumps) // 2)
-    null = np.empty(len(jumps) // 2)
-    extra = np.empty(len(cosines), dtype=np.float32)
+    """Write the emission of each edge, of target words by source words and the other way."""
     threshold, factor, zero = np.float32(COSINE_THRESHOLD), np.float32(COSINE_EMISSION), np.float32(0.0)
     name = np.float32(SAME_NAME_EMISSION)
-    for edge in range(len(extra)):
-        near = max(cosines[edge] - threshold, zero)
-        extra[edge] = factor * near * near + (name if same_names[edge] else zero)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        if n == 0 or m == 0:
-            continue
-        first, last = offsets[i], offsets[i + 1]
-        # Both directions through one call: the compiler then makes one copy of the recursions, not two.
-        for direction in range(2):
-            ahead = direction == 0
-            states, times = (n, m) if ahead else (m, n)
-            state_start = source_starts[i] if ahead else target_starts[i]
-            time_start = target_starts[i] if ahead else source_starts[i]
-            counts = source_counts if ahead else target_counts
-            null_table = null_forward if ahead else null_reverse
-            width = width_of(states)
-            emission = emissions[: times * width].reshape(times, width)
-            emission[:, states:] = 0.0
-            for t in range(times):
-                null[t] = null_table[time_start + t] + EMISSION_FLOOR
-            table = (forward_table if ahead else reverse_table)[first:last]
-            _emissions(table, extra[first:last], counts[state_start:], n, m, ahead, emission)
-            word = run_chain(emission, null, times, states, jumps, backward_jumps, memory)
-            result = (forward if ahead else reverse)[first:last]
-            for j in range(n):
-                row = result[j * m : (j + 1) * m]
-                for k in range(m):
-                    row[k] = word[k, j] if ahead else word[j, k]
-    for edge in range(len(joint)):
-        joint[edge] = np.sqrt(forward[edge] * reverse[edge])
-
-
-@kernel(error_model="numpy")
-def _emissions(table, extra, counts, n, m, ahead, emission):  # type: ignore[no-untyped-def]
-    """Write the emission of each edge, target words being the times where ``ahead``, else the states."""
-    for j in range(n):
-        for k in range(m):
-            unseen = counts[j if ahead else k] == 0
-            base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen else 0.0)
-            value = base + table[j * m + k] + extra[j * m + k]
-            if ahead:
-                emission[k, j] = value
-            else:
-                emission[j, k] = value
+        target_counts = target.counts[target.starts[i] :]
+        for j in range(n):
+            base = EMISSION_FLOOR + (UNSEEN_EMISSION if source.counts[source.starts[i] + j] == 0 else 0.0)
+            for k in range(m):
+                edge = offsets[i] + j * m + k
+                near = max(cosines[edge] - threshold, zero)
+                alike = factor * near * near + (name if same_names[edge] else zero)
+                emissions[0, edge] = base + forward[edge] + alike
+                other = EMISSION_FLOOR + (UNSEEN_EMISSION if target_counts[k] == 0 else 0.0)
+                emissions[1, edge] = other + reverse[edge] + alike

@@ -7,16 +7,12 @@ that the nearest anchor to its left, and to its right, begins.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features import rows
-from align.features.resources import Resources
-
-if TYPE_CHECKING:
-    from align.features.block import Block
+from align.features.block import Block, Resources
+from align.features.chain import chain_posteriors
+from align.features.maps import neighbours
 
 ANCHOR_THRESHOLD = 0.3
 WINDOW = 3
@@ -34,6 +30,9 @@ _NAMES = (
     "right_anchor_straight",
     "right_anchor_near",
 )
+_WINDOW, _LEFT_ANCHOR, _RIGHT_ANCHOR = map(
+    _NAMES.index, ("window", "left_anchor_distance", "right_anchor_distance")
+)
 
 
 def names(resources: Resources) -> tuple[str, ...]:
@@ -50,63 +49,37 @@ def fill(block: Block, out: np.ndarray) -> None:
     divided by 10; ``straight`` is distance 0 and ``near`` distance 1 word. Likewise to the right, where
     the sentence's end is (n, m).
     """
-    neighbours(block.shapes, block.offsets, block.chain.joint, out)
-    write_window(block.shapes, block.offsets, block.chain.joint, out)
-    write_anchors(block.shapes, block.offsets, block.chain.joint, out[4:])
+    joint = block.shared(chain_posteriors).joint
+    neighbours(block.shapes, block.offsets, joint, out)
+    _write_window(block.shapes, block.offsets, joint, out[_WINDOW])
+    _write_anchors(block.shapes, block.offsets, joint, out[_LEFT_ANCHOR:_RIGHT_ANCHOR], out[_RIGHT_ANCHOR:])
 
 
 @kernel(error_model="numpy")
-def neighbours(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
-    """Write h(j-1, k-1), h(j+1, k+1) and their geometric mean to the first three rows."""
-    zero = np.float32(0.0)
-    before, after, both = out[0], out[1], out[2]
+def _write_window(shapes, offsets, joint, window):  # type: ignore[no-untyped-def]
+    """Write the mean over the window, the nearest neighbours first."""
+    zero, width = np.float32(0.0), np.float32(2 * WINDOW)
+    for edge in range(len(joint)):
+        window[edge] = zero
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        if n == 0 or m == 0:
-            continue
-        first, last = offsets[i], offsets[i + 1]
-        # The neighbour is m + 1 edges away; what that finds across the end of a row is put right.
-        edge = min(first + m + 1, last)
-        before[first:edge] = zero
-        rows.copy(joint[first : first + last - edge], before[edge:last])
-        rows.copy(joint[edge:last], after[first:last])
-        after[first + last - edge : last] = zero
         for j in range(n):
-            before[first + j * m] = zero
-            after[first + j * m + m - 1] = zero
-    for edge in range(len(joint)):
-        both[edge] = np.sqrt(before[edge] * after[edge])
+            row = window[offsets[i] + j * m : offsets[i] + (j + 1) * m]
+            for x in range(1, WINDOW + 1):
+                if j >= x:
+                    other = joint[offsets[i] + (j - x) * m : offsets[i] + (j - x + 1) * m]
+                    for k in range(x, m):
+                        row[k] += other[k - x]
+                if j + x < n:
+                    other = joint[offsets[i] + (j + x) * m : offsets[i] + (j + x + 1) * m]
+                    for k in range(m - x):
+                        row[k] += other[k + x]
+            for k in range(m):
+                row[k] /= width
 
 
 @kernel(error_model="numpy")
-def write_window(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
-    """Write the mean over the window to row 3, the nearest neighbours standing in rows 0 and 1."""
-    before, after, window = out[0], out[1], out[3]
-    width = np.float32(2 * WINDOW)
-    for edge in range(len(joint)):
-        window[edge] = before[edge] + after[edge]
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
-        first = offsets[i]
-        for j in range(n):
-            for x in range(2, WINDOW + 1):
-                length = m - x
-                if j >= x and length > 0:
-                    sums = window[first + j * m + x : first + j * m + m]
-                    row = joint[first + (j - x) * m : first + (j - x) * m + length]
-                    for k in range(length):
-                        sums[k] += row[k]
-                if j + x < n and length > 0:
-                    sums = window[first + j * m : first + j * m + length]
-                    row = joint[first + (j + x) * m + x : first + (j + x) * m + m]
-                    for k in range(length):
-                        sums[k] += row[k]
-    for edge in range(len(joint)):
-        window[edge] /= width
-
-
-@kernel(error_model="numpy")
-def write_anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
+def _write_anchors(shapes, offsets, joint, left, right):  # type: ignore[no-untyped-def]
     """Write how far each edge leaves the diagonals of the anchors to its left and to its right."""
     longest = 1
     for i in range(len(shapes)):
@@ -132,13 +105,13 @@ def write_anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
         row, column = -1, -1
         for j in range(n):
             start = offsets[i] + j * m
-            _leave(column - row + j, out[:3], start, m)
+            _leave(column - row + j, left, start, m)
             if anchors[j] >= 0:
                 row, column = j, anchors[j]
         row, column = n, m
         for j in range(n - 1, -1, -1):
             start = offsets[i] + j * m
-            _leave(column - row + j, out[3:6], start, m)
+            _leave(column - row + j, right, start, m)
             if anchors[j] >= 0:
                 row, column = j, anchors[j]
 
@@ -147,20 +120,9 @@ def write_anchors(shapes, offsets, joint, out):  # type: ignore[no-untyped-def]
 def _leave(place, out, start, m):  # type: ignore[no-untyped-def]
     """Write the distance of target words 0 to m from a place, and whether it is 0, or 1."""
     zero, one, farthest = np.float32(0.0), np.float32(1.0), np.float32(FARTHEST)
-    distances, straight, near = (
-        out[0, start : start + m],
-        out[1, start : start + m],
-        out[2, start : start + m],
-    )
-    at = np.int32(place)
+    at, distances, straight, near = np.int32(place), out[0], out[1], out[2]
     for k in range(m):
-        distances[k] = min(np.float32(abs(np.int32(k) - at)), farthest) / farthest
-    for k in range(m):
-        straight[k] = zero
-        near[k] = zero
-    if 0 <= place < m:
-        straight[place] = one
-    if 1 <= place <= m:
-        near[place - 1] = one
-    if -1 <= place < m - 1:
-        near[place + 1] = one
+        apart = np.int32(abs(np.int32(k) - at))
+        distances[start + k] = min(np.float32(apart), farthest) / farthest
+        straight[start + k] = one if apart == 0 else zero
+        near[start + k] = one if apart == 1 else zero

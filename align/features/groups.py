@@ -1,56 +1,39 @@
 """The table of feature groups, and the one function that computes them for a block of sentence pairs.
 
-A new group is one entry of :data:`GROUPS`: what it means, its names, and the function that fills its
-columns. Values are scaled by fixed formulas to about [-1, 1], never by the corpus, so that the
-regularisation means the same everywhere; then all of them, the bias too, are multiplied by
-:data:`SCALE`.
+A new group is a module of its own and one row of :data:`GROUPS`: training, scoring, options and models read
+the table. Values are scaled by fixed formulas to about [-1, 1], never by the corpus, so that the
+regularisation means the same everywhere; then all of them, the bias too, are multiplied by :data:`SCALE`.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from align.core.errors import InputError
 from align.core.ragged import edge_offsets, runs_of
 from align.data.corpus import Corpus
-from align.features import (
-    association,
-    chain,
-    context,
-    cosine,
-    frequency,
-    identity,
-    position,
-    posterior,
-    scored,
-    spelling,
-)
-from align.features.block import Block
+from align.features import chain, context, cosine, frequency, lexical, position, posterior, spelling
+from align.features.block import Block, Resources
 from align.features.edges import Edges, WordFeatures
-from align.features.resources import Resources
-from align.features.scoring import Scores
+from align.features.scoring import Scores, add_rows
 from align.features.word_features import compute_word_features, join_word_features
+from align.statistics.posteriors import Posteriors
 
-if TYPE_CHECKING:
-    from align.statistics.posteriors import Posteriors
-
-DEFAULT_GROUPS = ("cosine", "position", "spelling", "frequency", "lexical", "chain", "context", "posterior")
 BIAS = "bias"
 
 # With it lam = 0.01 is the strength of regularisation that does best on held-out pairs, be it a hundred
 # labelled by hand or thousands by statistics (as lam = 0.1 does with values up to 1).
 SCALE = np.float32(1 / 3)
 
-EDGES_AT_A_TIME = 40_000  # what is kept of them, some 2 MB, is small beside a block
+# Edges whose features are made at a time: the widest group of them stays in the processor's cache.
+EDGES_AT_A_TIME = 10_000
 _EDGES_A_BLOCK = 1_000_000  # they share what is looked up of their words
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """A named group of features.
 
     Attributes
@@ -62,11 +45,17 @@ class Group:
     fill : function
         ``fill(block, out)``: writes its features, each a row of ``out`` (float32), for every edge of the
         block; they are multiplied by :data:`SCALE` later.
+    needs : tuple of str
+        Which of the :class:`Resources` say something to it: what else is missing leaves it 0.
+    default : bool
+        Whether it is computed unless other groups are asked for.
     """
 
     meaning: str
     names: Callable[[Resources], tuple[str, ...]]
     fill: Callable[[Block, np.ndarray], None]
+    needs: tuple[str, ...] = ()
+    default: bool = True
 
 
 GROUPS: dict[str, Group] = {
@@ -74,11 +63,14 @@ GROUPS: dict[str, Group] = {
         "cosine of the two word vectors, how it stands out in its row and column, vector missing",
         cosine.cosine_names,
         cosine.fill_cosine,
+        needs=("vectors",),
     ),
     "product": Group(
         "elementwise product of the two word vectors, one feature a dimension",
         cosine.product_names,
         cosine.fill_product,
+        needs=("vectors",),
+        default=False,
     ),
     "position": Group(
         "distance of the two relative places in their sentences, on the diagonal, both first, both last",
@@ -92,40 +84,48 @@ GROUPS: dict[str, Group] = {
     ),
     "frequency": Group(
         "how frequent each word is, difference of frequencies and ranks, both or one frequent, rare",
-        frequency.names,
-        frequency.fill,
+        frequency.frequency_names,
+        frequency.fill_frequency,
     ),
     "lexical": Group(
         "Dice and Model 1 probabilities both ways, against NULL, as posteriors of the sentence, competition",
-        association.names,
-        association.fill,
+        lexical.names,
+        lexical.fill,
+        needs=("lexicon",),
     ),
     "chain": Group(
         "posteriors both ways of a chain of fixed jumps over the Model 1 table, competition",
         chain.names,
         chain.fill,
+        needs=("lexicon", "vectors"),
     ),
     "context": Group(
         "chain posteriors of the neighbours on the diagonal, distance to the nearest sure links",
         context.names,
         context.fill,
+        needs=("lexicon", "vectors"),
     ),
     "posterior": Group(
         "sampled posteriors both ways, of pairs not sampled by the sampler's tables, competition, neighbours",
         posterior.names,
         posterior.fill,
+        needs=("lexicon", "links"),
     ),
     "identity": Group(
         "which of the most frequent words either word is: of one language pair, by its nature",
-        identity.names,
-        identity.fill,
+        frequency.identity_names,
+        frequency.fill_identity,
+        default=False,
     ),
     "concat": Group(
         "the two word vectors side by side; cannot prefer one perfect matching to another",
         cosine.concat_names,
         cosine.fill_concat,
+        needs=("vectors",),
+        default=False,
     ),
 }
+DEFAULT_GROUPS = tuple(name for name, group in GROUPS.items() if group.default)
 
 
 def parse_groups(text: str) -> tuple[str, ...]:
@@ -187,11 +187,11 @@ def compute(
     shapes = corpus.shapes()
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
-    extras = []
+    of_words = []
     for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
         _fill(part, groups, features[offsets[start] : offsets[stop]])
-        extras += _extras(part, word_groups)
-    return Edges(shapes, offsets, features, names, join_word_features(extras, word_groups, resources))
+        of_words += _word_features(part, word_groups)
+    return Edges(shapes, offsets, features, names, join_word_features(of_words, word_groups, resources))
 
 
 def compute_parts(
@@ -217,8 +217,8 @@ def compute_parts(
     for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
         features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
         _fill(part, groups, features)
-        extra = join_word_features(_extras(part, word_groups), word_groups, resources)
-        yield start, stop, Edges(part.shapes, part.offsets, features, names, extra)
+        of_words = join_word_features(_word_features(part, word_groups), word_groups, resources)
+        yield start, stop, Edges(part.shapes, part.offsets, features, names, of_words)
 
 
 def score_parts(
@@ -238,47 +238,57 @@ def score_parts(
     :func:`compute`, and the scores are, bit by bit, what :func:`align.matching.decoding.score` gives for its
     features.
     """
-    sizes = [len(GROUPS[group].names(resources)) for group in groups]
-    own = 1 + sum(sizes)
+    own = len(feature_names(groups, resources))
     for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
         scores = np.full(int(part.offsets[-1]), weights[0] * np.float64(SCALE))
-        scored.add_groups(part, groups, sizes, SCALE, weights[1:own], scores)
-        costs = [extra.costs(weights[own:]) for extra in _extras(part, word_groups)]
+        column = 1
+        for rows in _filled(part, groups):
+            add_rows(rows, SCALE, weights[column : column + len(rows)], scores)
+            column += len(rows)
+        costs = [of_words.costs(weights[own:]) for of_words in _word_features(part, word_groups)]
         yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
 
 
 def _parts(
     corpus: Corpus,
     resources: Resources,
-    words: tuple[Sequence[str], Sequence[str]],
+    unknown: tuple[Sequence[str], Sequence[str]],
     posteriors: Posteriors | None,
 ) -> Iterator[tuple[int, int, Block]]:
     """Yield runs of pairs, from and to, ready to be filled."""
     offsets = edge_offsets(corpus.shapes())
     for start, stop in runs_of(offsets, _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
-        block = Block(corpus.block(start, stop), resources, *words, stored)
+        block = Block.of(corpus.block(start, stop), resources, unknown, stored)
         for first, last in runs_of(block.offsets, EDGES_AT_A_TIME):
             yield start + first, start + last, block.part(first, last)
 
 
-def _extras(part: Block, word_groups: Sequence[str]) -> list[WordFeatures]:
-    """Return the features of the words of a few pairs, in a list that is empty without groups."""
-    if not word_groups:
-        return []
-    extra = compute_word_features(part, word_groups)
-    extra.source[:] *= SCALE
-    extra.target[:] *= SCALE
-    return [extra]
+def _filled(part: Block, groups: Sequence[str]) -> Iterator[np.ndarray]:
+    """Yield the features of each group, not yet scaled, (size, E); the next group takes their memory."""
+    sizes = [len(GROUPS[group].names(part.resources)) for group in groups]
+    edges = int(part.offsets[-1])
+    memory = np.empty(max(sizes) * edges, dtype=np.float32)
+    for group, size in zip(groups, sizes, strict=True):
+        out = memory[: size * edges].reshape(size, edges)
+        GROUPS[group].fill(part, out)
+        yield out
 
 
 def _fill(part: Block, groups: Sequence[str], features: np.ndarray) -> None:
     """Write all features of a few pairs, shape (E, d)."""
     features[:, 0] = SCALE
     column = 1
-    for group in groups:
-        size = len(GROUPS[group].names(part.resources))
-        out = np.empty((size, len(features)), dtype=np.float32)
-        GROUPS[group].fill(part, out)
-        np.multiply(out.T, SCALE, out=features[:, column : column + size])
-        column += size
+    for rows in _filled(part, groups):
+        np.multiply(rows.T, SCALE, out=features[:, column : column + len(rows)])
+        column += len(rows)
+
+
+def _word_features(part: Block, word_groups: Sequence[str]) -> list[WordFeatures]:
+    """Return the features of the words of a few pairs, in a list that is empty without groups."""
+    if not word_groups:
+        return []
+    found = compute_word_features(part, word_groups)
+    found.source[:] *= SCALE
+    found.target[:] *= SCALE
+    return [found]

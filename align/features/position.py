@@ -6,15 +6,10 @@ need no special case.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.resources import Resources
-
-if TYPE_CHECKING:
-    from align.features.block import Block
+from align.features.block import Block, Resources
 
 FARTHEST = 10.0
 
@@ -27,6 +22,9 @@ _NAMES = (
     "both_first",
     "both_last",
 )
+(
+    _DISTANCE, _DISTANCE_SQUARED, _DISTANCE_ROOT, _WORDS_APART, _ON_DIAGONAL, _BOTH_FIRST, _BOTH_LAST,
+) = range(len(_NAMES))  # fmt: skip
 
 
 def names(resources: Resources) -> tuple[str, ...]:
@@ -40,11 +38,11 @@ def fill(block: Block, out: np.ndarray) -> None:
     ``distance`` = abs((j + 1/2) / n - (k + 1/2) / m), its square and its root; ``words_apart`` = distance
     in target words, at most 10, divided by 10; ``on_diagonal`` where it is at most half a word.
     """
-    write_position(block.shapes, block.offsets, out)
+    _write_position(block.shapes, block.offsets, out)
 
 
 @kernel(error_model="numpy")
-def write_position(shapes, offsets, out):  # type: ignore[no-untyped-def]
+def _write_position(shapes, offsets, out):  # type: ignore[no-untyped-def]
     """Write what :func:`fill` says."""
     zero, one = np.float32(0.0), np.float32(1.0)
     widest = 1
@@ -57,26 +55,26 @@ def write_position(shapes, offsets, out):  # type: ignore[no-untyped-def]
             start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
             # Over the common denominator 2nm both places are integers: no rounding decides a tie.
             place, denominator = float((2 * j + 1) * m), 2.0 * n * m
-            on_diagonal = out[4, start:stop]
+            on_diagonal = out[_ON_DIAGONAL, start:stop]
             for k in range(m):
                 apart = abs(place - np.float64((2 * k + 1) * n))
                 distances[k] = apart / denominator
             for k in range(m):
                 on_diagonal[k] = one if abs(place - np.float64((2 * k + 1) * n)) <= n else zero
-            column = out[0, start:stop]
+            column = out[_DISTANCE, start:stop]
             for k in range(m):
                 column[k] = distances[k]
-            column = out[1, start:stop]
+            column = out[_DISTANCE_SQUARED, start:stop]
             for k in range(m):
                 column[k] = distances[k] * distances[k]
-            column = out[2, start:stop]
+            column = out[_DISTANCE_ROOT, start:stop]
             for k in range(m):
                 column[k] = np.sqrt(distances[k])
-            column = out[3, start:stop]
+            column = out[_WORDS_APART, start:stop]
             for k in range(m):
                 column[k] = min(distances[k] * m, FARTHEST) / FARTHEST
-        out[5, offsets[i] : offsets[i + 1]] = zero
-        out[6, offsets[i] : offsets[i + 1]] = zero
+        out[_BOTH_FIRST, offsets[i] : offsets[i + 1]] = zero
+        out[_BOTH_LAST, offsets[i] : offsets[i + 1]] = zero
         if n > 0 and m > 0:
-            out[5, offsets[i]] = one
-            out[6, offsets[i + 1] - 1] = one
+            out[_BOTH_FIRST, offsets[i]] = one
+            out[_BOTH_LAST, offsets[i + 1] - 1] = one

@@ -11,17 +11,14 @@ References
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import NamedTuple
 
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.resources import Resources
+from align.features.block import Block, Resources
 from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, letters_in_common
-from align.text.words import NUMBER, PUNCTUATION, WORD
-
-if TYPE_CHECKING:
-    from align.features.block import Block
+from align.text.words import NUMBER, PUNCTUATION, WORD, WordTable
 
 LONG_PREFIX = 8
 
@@ -39,6 +36,10 @@ _NAMES = (
     "cognate",
     "length_difference",
 )
+(
+    _SAME_WORD, _SAME_PUNCTUATION, _OTHER_PUNCTUATION, _PUNCTUATION_AND_WORD, _SAME_NUMBER, _OTHER_NUMBER,
+    _NUMBER_AND_WORD, _PREFIX, _LONG_PREFIX, _COMMON_LETTERS, _COGNATE, _LENGTH_DIFFERENCE,
+) = range(len(_NAMES))  # fmt: skip
 
 
 def names(resources: Resources) -> tuple[str, ...]:
@@ -51,43 +52,55 @@ _SIX, _SIX_BITS = 6, 63
 _SAME, _SAME_NAME = 1 << 12, 1 << 13
 
 
-def compare(block: Block) -> np.ndarray:
+class Spelling(NamedTuple):
+    """The spellings of one side's words, as the kernels read them.
+
+    The fields are those of :class:`align.text.words.WordTable`, ``letters`` and ``ends`` the folded ones.
+    """
+
+    codes: np.ndarray
+    offsets: np.ndarray
+    letters: np.ndarray
+    ends: np.ndarray
+    kinds: np.ndarray
+
+
+def spellings(block: Block) -> tuple[Spelling, Spelling]:
+    """Return the spellings of the words of both sides of a block."""
+    found = []
+    for side, table, unknown in (
+        (block.source, block.resources.source_words, block.unknown[0]),
+        (block.target, block.resources.target_words, block.unknown[1]),
+    ):
+        chosen = table.take(side.words[: side.known])
+        if side.known < len(side.words):
+            unseen = side.words[side.known :] - side.size
+            chosen = chosen.extended(WordTable.of([unknown[word] for word in unseen]))
+        found.append(
+            Spelling(chosen.codes, chosen.offsets, chosen.folded, chosen.folded_offsets, chosen.kinds)
+        )
+    return found[0], found[1]
+
+
+def comparisons(block: Block) -> np.ndarray:
     """Return what the letters of the two words of each edge have in common, uint16, shape (E,).
 
     Bits 0-5: letters of the longest common subsequence of two words, 6-11: common prefix in letters, 12:
     the same text, 13: the same text and name-like, that is a number or a word of 4 letters and more
     (shorter words of two languages often look the same by chance).
     """
-    source, target = block.source_spellings, block.target_spellings
+    source, target = (block.whole or block).shared(spellings)
     result = np.zeros(int(block.offsets[-1]), dtype=np.uint16)
-    alphabet = max(source.folded.max(initial=0), target.folded.max(initial=0)) + 1
-    _compare(
-        block.shapes,
-        block.offsets,
-        block.source.by_word,
-        block.source.tokens,
-        block.source_starts,
-        source.codes,
-        source.offsets,
-        source.folded,
-        source.folded_offsets,
-        source.kinds,
-        block.target.tokens,
-        block.target_starts,
-        target.codes,
-        target.offsets,
-        target.folded,
-        target.folded_offsets,
-        target.kinds,
-        np.zeros(int(alphabet), dtype=np.uint64),
-        result,
-    )
+    alphabet = max(source.letters.max(initial=0), target.letters.max(initial=0)) + 1
+    masks = np.zeros(int(alphabet), dtype=np.uint64)
+    order = block.source.by_word()
+    _compare(block.shapes, block.offsets, order, block.source, source, block.target, target, masks, result)
     return result
 
 
-def same_names(comparisons: np.ndarray) -> np.ndarray:
-    """Return whether two words are the same text and name-like, bool, shape (E,), by :func:`compare`."""
-    same: np.ndarray = (comparisons & np.uint16(_SAME_NAME)) != 0
+def same_names(block: Block) -> np.ndarray:
+    """Return whether the words of each edge are the same text and name-like, bool, shape (E,)."""
+    same: np.ndarray = (block.of_edges(comparisons) & np.uint16(_SAME_NAME)) != 0
     return same
 
 
@@ -99,89 +112,54 @@ def fill(block: Block, out: np.ndarray) -> None:
     times min(max(a, b), 8) / 8; ``common_letters`` = longest common subsequence / max(a, b); ``cognate``
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
-    source, target = block.source_spellings, block.target_spellings
-    write_spelling(
-        block.shapes,
-        block.offsets,
-        block.comparisons,
-        block.source.tokens,
-        block.source_starts,
-        source.folded_offsets,
-        source.kinds,
-        block.target.tokens,
-        block.target_starts,
-        target.folded_offsets,
-        target.kinds,
-        out,
-    )
-
-
-@kernel(error_model="numpy")
-def write_same_names(comparisons, out):  # type: ignore[no-untyped-def]
-    """Write what :func:`same_names` returns."""
-    for edge in range(len(comparisons)):
-        out[edge] = (comparisons[edge] & np.uint16(_SAME_NAME)) != 0
+    found = block.of_edges(comparisons)
+    source, target = (block.whole or block).shared(spellings)
+    _write_spelling(block.shapes, block.offsets, found, block.source, source, block.target, target, out)
 
 
 @kernel(error_model="numpy")
 def _compare(  # type: ignore[no-untyped-def]
-    shapes,
-    offsets,
-    order,
-    source,
-    source_starts,
-    source_codes,
-    source_offsets,
-    source_letters,
-    source_folds,
-    source_kinds,
-    target,
-    target_starts,
-    target_codes,
-    target_offsets,
-    target_letters,
-    target_folds,
-    target_kinds,
-    masks,
-    result,
+    shapes, offsets, order, source, source_words, target, target_words, masks, result
 ):
     """Compare a source word at a time with all it meets; ``order`` sorts the source tokens by word."""
     bit = np.uint64(1)
-    pair_of = np.empty(len(source), dtype=np.int32)
+    pair_of = np.empty(len(source.tokens), dtype=np.int32)
     for i in range(len(shapes)):
-        pair_of[source_starts[i] : source_starts[i + 1]] = i
+        pair_of[source.starts[i] : source.starts[i + 1]] = i
     # The source word that each target word was met with last, and what came of it.
-    met = np.full(len(target_kinds), -1, dtype=np.int32)
-    found = np.zeros(len(target_kinds), dtype=np.uint16)
-    fresh = np.empty(len(target_kinds) + 1, dtype=np.int32)
+    met = np.full(len(target_words.kinds), -1, dtype=np.int32)
+    found = np.zeros(len(target_words.kinds), dtype=np.uint16)
+    fresh = np.empty(len(target_words.kinds) + 1, dtype=np.int32)
     at = 0
     while at < len(order):
-        s = source[order[at]]
+        s = source.tokens[order[at]]
         # Without a branch: whether two words have met before is hard to foretell.
         stop, count = at, 0
-        while stop < len(order) and source[order[stop]] == s:
+        while stop < len(order) and source.tokens[order[stop]] == s:
             i = pair_of[order[stop]]
-            words = target[target_starts[i] : target_starts[i + 1]]
+            words = target.tokens[target.starts[i] : target.starts[i + 1]]
             for k in range(len(words)):
                 t = words[k]
                 fresh[count] = t
                 count += 1 if met[t] != s else 0
                 met[t] = s
             stop += 1
-        text = source_codes[source_offsets[s] : source_offsets[s + 1]]
-        letters = source_letters[source_folds[s] : source_folds[s + 1]][:LONGEST]
-        kind = source_kinds[s]
+        text = source_words.codes[source_words.offsets[s] : source_words.offsets[s + 1]]
+        letters = source_words.letters[source_words.ends[s] : source_words.ends[s + 1]][:LONGEST]
+        kind = source_words.kinds[s]
         for place in range(len(letters)):
             masks[letters[place]] |= bit << np.uint64(place)
         for new in range(count):
             t = fresh[new]
             value = 0
-            if target_kinds[t] == kind:
-                other = target_letters[target_folds[t] : target_folds[t + 1]][:LONGEST]
+            if target_words.kinds[t] == kind:
+                other = target_words.letters[target_words.ends[t] : target_words.ends[t + 1]][:LONGEST]
                 common, prefix = letters_in_common(masks, len(letters), other)
                 value = (common if kind == WORD else 0) | (prefix << _SIX)
                 same = prefix == len(letters) and prefix == len(other)
-                if same and _equal(text, target_codes[target_offsets[t] : target_offsets[t + 1]]):
+                if same and _equal(
+                    text, target_words.codes[target_words.offsets[t] : target_words.offsets[t + 1]]
+                ):
                     name = kind == NUMBER or (kind == WORD and len(text) >= NAME_LENGTH)
                     value |= _SAME | (_SAME_NAME if name else 0)
             found[t] = value
@@ -190,8 +168,8 @@ def _compare(  # type: ignore[no-untyped-def]
         for turn in range(at, stop):
             token = order[turn]
             i = pair_of[token]
-            words = target[target_starts[i] : target_starts[i + 1]]
-            row = result[offsets[i] + (token - source_starts[i]) * len(words) :]
+            words = target.tokens[target.starts[i] : target.starts[i + 1]]
+            row = result[offsets[i] + (token - source.starts[i]) * len(words) :]
             for k in range(len(words)):
                 row[k] = found[words[k]]
         at = stop
@@ -208,19 +186,8 @@ def _equal(text, other):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def write_spelling(  # type: ignore[no-untyped-def]
-    shapes,
-    offsets,
-    comparisons,
-    source,
-    source_starts,
-    source_folds,
-    source_kinds,
-    target,
-    target_starts,
-    target_folds,
-    target_kinds,
-    out,
+def _write_spelling(  # type: ignore[no-untyped-def]
+    shapes, offsets, comparisons, source, source_words, target, target_words, out
 ):
     """Write what :func:`fill` says."""
     # Loops over one row of a pair, or over all edges, with one result each: they become vector instructions.
@@ -233,20 +200,28 @@ def write_spelling(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for k in range(m):
-            t = target[target_starts[i] + k]
-            kinds[k] = target_kinds[t]
-            lengths[k] = min(np.float32(target_folds[t + 1] - target_folds[t]), longest_letters)
+            t = target.tokens[target.starts[i] + k]
+            kinds[k] = target_words.kinds[t]
+            lengths[k] = min(
+                np.float32(target_words.ends[t + 1] - target_words.ends[t]),
+                longest_letters,
+            )
         for j in range(n):
-            s = source[source_starts[i] + j]
+            s = source.tokens[source.starts[i] + j]
             start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            length = min(np.float32(source_folds[s + 1] - source_folds[s]), longest_letters)
-            _write_row(source_kinds[s], length, kinds, lengths, comparisons[start:stop], start, out, longest)
+            length = min(
+                np.float32(source_words.ends[s + 1] - source_words.ends[s]),
+                longest_letters,
+            )
+            _write_row(
+                source_words.kinds[s], length, kinds, lengths, comparisons[start:stop], start, out, longest
+            )
     _write_words(comparisons, longest, out)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
-            if source_kinds[source[source_starts[i] + j]] != WORD:
-                for column in (0, 7, 8, 9, 10):
+            if source_words.kinds[source.tokens[source.starts[i] + j]] != WORD:
+                for column in (_SAME_WORD, _PREFIX, _LONG_PREFIX, _COMMON_LETTERS, _COGNATE):
                     out[column, offsets[i] + j * m : offsets[i] + (j + 1) * m] = np.float32(0.0)
 
 
@@ -261,20 +236,20 @@ def _write_row(  # type: ignore[no-untyped-def]
     longer = longest[start:stop]
     for k in range(m):
         longer[k] = max(length, lengths[k])
-    for column in (1, 2, 4, 5):
+    for column in (_SAME_PUNCTUATION, _OTHER_PUNCTUATION, _SAME_NUMBER, _OTHER_NUMBER):
         out[column, start:stop] = zero
-    column = out[3, start:stop]
+    column = out[_PUNCTUATION_AND_WORD, start:stop]
     for k in range(m):
         column[k] = one if (kinds[k] != kind) & ((kinds[k] == PUNCTUATION) | (kind == PUNCTUATION)) else zero
-    numbers = out[6, start:stop]
+    numbers = out[_NUMBER_AND_WORD, start:stop]
     for k in range(m):
         numbers[k] = one if (kinds[k] != kind) & (kinds[k] != PUNCTUATION) & (kind != PUNCTUATION) else zero
-    column = out[11, start:stop]
+    column = out[_LENGTH_DIFFERENCE, start:stop]
     if kind == WORD:
         for k in range(m):
             column[k] = abs(length - lengths[k]) / longer[k] if kinds[k] == kind else zero
         # Cognates have some letters; how many of them they share is seen to later.
-        column, enough = out[10, start:stop], np.float32(COGNATE_LENGTH)
+        column, enough = out[_COGNATE, start:stop], np.float32(COGNATE_LENGTH)
         for k in range(m):
             column[k] = one if (kinds[k] == kind) & (min(length, lengths[k]) >= enough) else zero
         return
@@ -283,9 +258,10 @@ def _write_row(  # type: ignore[no-untyped-def]
         if kinds[k] == kind:
             found = np.int64(comparisons[k])
             if kind == PUNCTUATION:
-                out[1 if found & _SAME else 2, start + k] = one
+                out[_SAME_PUNCTUATION if found & _SAME else _OTHER_PUNCTUATION, start + k] = one
             else:
-                out[4 if np.float32((found >> _SIX) & _SIX_BITS) == longer[k] else 5, start + k] = one
+                same = np.float32((found >> _SIX) & _SIX_BITS) == longer[k]
+                out[_SAME_NUMBER if same else _OTHER_NUMBER, start + k] = one
 
 
 @kernel(error_model="numpy")
@@ -295,14 +271,15 @@ def _write_words(comparisons, longest, out):  # type: ignore[no-untyped-def]
     six, six_bits, same = np.int32(_SIX), np.int32(_SIX_BITS), np.int32(_SAME)
     # No number of this type is between it and the ratio as it is written.
     ratio = np.float32(COGNATE_RATIO)
-    most, part = np.float32(LONG_PREFIX), np.float32(1 / LONG_PREFIX)
-    column, prefixes, long_prefixes, common, cognates = out[0], out[7], out[8], out[9], out[10]
+    longest_prefix, part = np.float32(LONG_PREFIX), np.float32(1 / LONG_PREFIX)
+    same_words, prefixes, long_prefixes = out[_SAME_WORD], out[_PREFIX], out[_LONG_PREFIX]
+    common, cognates = out[_COMMON_LETTERS], out[_COGNATE]
     for edge in range(len(comparisons)):
-        column[edge] = one if np.int32(comparisons[edge]) & same else zero
+        same_words[edge] = one if np.int32(comparisons[edge]) & same else zero
     for edge in range(len(comparisons)):
         prefixes[edge] = np.float32((np.int32(comparisons[edge]) >> six) & six_bits) / longest[edge]
     for edge in range(len(comparisons)):
-        long_prefixes[edge] = prefixes[edge] * min(longest[edge], most) * part
+        long_prefixes[edge] = prefixes[edge] * min(longest[edge], longest_prefix) * part
     for edge in range(len(comparisons)):
         common[edge] = np.float32(np.int32(comparisons[edge]) & six_bits) / longest[edge]
     for edge in range(len(comparisons)):

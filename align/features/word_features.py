@@ -8,21 +8,17 @@ by its complement. They are switched in groups, lie in [0, 1] by fixed formulas,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import SIDES
+from align.features.block import Block, Resources, Side
 from align.features.edges import WordFeatures
-from align.features.frequency import FREQUENT
-from align.features.identity import IDENTITIES
-from align.features.resources import Resources
-
-if TYPE_CHECKING:
-    from align.features.block import Block, Side
+from align.features.frequency import FREQUENT, IDENTITIES
+from align.features.posterior import sampled_posteriors
 
 WORD_GROUPS: dict[str, str] = {
     "always": "every word",
@@ -74,34 +70,11 @@ def compute_word_features(block: Block, groups: Sequence[str]) -> WordFeatures:
     has made: ``unexpected`` is 1 - clip(e - 1, 0, 1), ``apart`` 1 - b; both are 1 where nothing was sampled
     and there are no tables. ``content`` is 1 for words of less than 2 in 1,000 tokens.
     """
-    sides = []
-    names = word_feature_names(groups, block.resources)
-    sampled = {"unexpected", "apart"}.intersection(groups)
-    for side, words, starts, turned in (
-        (SIDES[0], block.source, block.source_starts, False),
-        (SIDES[1], block.target, block.target_starts, True),
-    ):
-        first, last = int(starts[0]), int(starts[-1])
-        width = sum(name.startswith(f"extra.{side}.") for name in names)
-        features = np.ones((last - first, width), dtype=np.float32)
-        made = np.empty((2, last - first), dtype=np.float32)
-        if sampled:
-            posteriors = block.sampled.reverse if turned else block.sampled.forward
-            _made(posteriors, block.shapes, block.offsets, turned, made)
-        column = 0
-        for group in groups:
-            if group == "identity":
-                column += _fill_identity(words, first, last, features, column)
-                continue
-            if group == "unexpected":
-                features[:, column] = 1 - np.clip(made[0] - 1, 0, 1)
-            elif group == "apart":
-                features[:, column] = 1 - np.minimum(made[1], 1)
-            elif group == "content":
-                features[:, column] = words.log_frequencies[first:last] < np.log(FREQUENT)
-            column += 1
-        sides.append(features)
-    return WordFeatures(sides[0], sides[1], names)
+    sides = [
+        np.concatenate([_GROUP_COLUMNS[group](block, turned) for group in groups], axis=1, dtype=np.float32)
+        for turned in (False, True)
+    ]
+    return WordFeatures(sides[0], sides[1], word_feature_names(groups, block.resources))
 
 
 def join_word_features(
@@ -120,13 +93,49 @@ def join_word_features(
     )
 
 
-def _fill_identity(side: Side, first: int, last: int, features: np.ndarray, column: int) -> int:
-    """Write 1 for every word but a column's own; returns how many columns there are."""
-    ids = side.words[side.tokens[first:last]]
-    count = min(IDENTITIES, side.size)
-    own = np.flatnonzero(ids < count)
-    features[own, column + ids[own]] = 0
-    return count
+def _side(block: Block, turned: bool) -> Side:
+    return block.target if turned else block.source
+
+
+def _always(block: Block, turned: bool) -> np.ndarray:
+    return np.ones((len(_side(block, turned).tokens), 1))
+
+
+def _unexpected(block: Block, turned: bool) -> np.ndarray:
+    return 1 - np.clip(_made_by(block, turned)[0][:, None] - 1, 0, 1)
+
+
+def _apart(block: Block, turned: bool) -> np.ndarray:
+    return 1 - np.minimum(_made_by(block, turned)[1][:, None], 1)
+
+
+def _content(block: Block, turned: bool) -> np.ndarray:
+    rare: np.ndarray = _side(block, turned).log_frequencies[:, None] < np.log(FREQUENT)
+    return rare
+
+
+def _identity(block: Block, turned: bool) -> np.ndarray:
+    """Return 1 for every word but a column's own."""
+    side = _side(block, turned)
+    others: np.ndarray = side.words[side.tokens][:, None] != np.arange(min(IDENTITIES, side.size))
+    return others
+
+
+# The columns of a group for the source words, or turned for the target words.
+_GROUP_COLUMNS: dict[str, Callable[[Block, bool], np.ndarray]] = {
+    "always": _always,
+    "unexpected": _unexpected,
+    "apart": _apart,
+    "content": _content,
+    "identity": _identity,
+}
+
+
+def _made_by(block: Block, turned: bool) -> np.ndarray:
+    found = block.shared(sampled_posteriors)
+    made = np.empty((2, len(_side(block, turned).tokens)), dtype=np.float32)
+    _made(found.reverse if turned else found.forward, block.shapes, block.offsets, turned, made)
+    return made
 
 
 @kernel

@@ -18,11 +18,10 @@ from align.features import (
     compute,
     compute_parts,
     feature_names,
-    identity,
+    frequency,
+    maps,
     parse_groups,
-    rows,
     score_parts,
-    scored,
 )
 from align.features.groups import SCALE
 from align.features.scoring import score_edges
@@ -211,7 +210,7 @@ class TestTwins:
             np.testing.assert_allclose(edges.block(i, i + 1).features[:, 1:] / SCALE, expected, atol=2e-5)
 
     def test_only_the_most_frequent_words_are_named(self, monkeypatch):
-        monkeypatch.setattr(identity, "IDENTITIES", 2)
+        monkeypatch.setattr(frequency, "IDENTITIES", 2)
         given, text = resources(), corpus()
         edges = computed(text, given, ("identity",))
         assert edges.names[1:] == (*(f"source.{w}" for w in SOURCE[:2]), *(f"target.{w}" for w in TARGET[:2]))
@@ -341,25 +340,27 @@ class TestCompute:
         assert all(part.offsets[-1] == len(part.scores) for part in parts)
 
     @pytest.mark.parametrize("groups", [DEFAULT_GROUPS, tuple(GROUPS), *((group,) for group in GROUPS)])
-    def test_so_are_those_of_more_edges_than_are_filled_at_a_time(self, groups):
+    def test_so_are_those_of_more_edges_than_are_filled_at_a_time(self, monkeypatch, groups):
         """Pairs of which some are sampled, one of them larger by itself than what is filled at a time."""
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 5_000)
         words = np.random.default_rng(4).integers(0, 13, (2, 80))
         large = Corpus(*(Sentences.from_lists([side]) for side in words))
         given, text = resources(), Corpus.join([corpus(60, longest=20), large, corpus(60, longest=20)])
         stored = TestStoredPosteriors().stored(text)
         edges = computed(text, given, groups, posteriors=stored)
-        assert np.diff(edges.offsets).max() > scored.EDGES
-        assert edges.offsets[-1] > 3 * scored.EDGES
+        assert np.diff(edges.offsets).max() > 5_000
+        assert edges.offsets[-1] > 3 * 5_000
         weights = np.random.default_rng(2).normal(size=len(edges.names))
         unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET, "posteriors": stored}
-        (part,) = (part for *_, part in score_parts(text, given, weights, groups=groups, **unknown))
-        assert np.array_equal(part.scores, score_edges(edges.features, weights))
+        scores = [part.scores for *_, part in score_parts(text, given, weights, groups=groups, **unknown)]
+        assert len(scores) > 2
+        assert np.array_equal(np.concatenate(scores), score_edges(edges.features, weights))
 
     def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
         text, given = corpus(40), resources()
         found = []
         for cells in (0, 1000):
-            monkeypatch.setattr("align.features.association.CELLS_A_SEARCH", cells)
+            monkeypatch.setattr("align.features.lexical.CELLS_A_SEARCH", cells)
             found.append(computed(text, given, ("lexical",)).features)
         assert np.array_equal(*found)
         assert found[0][:, 1].any()
@@ -435,7 +436,7 @@ class TestRows:
             [np.geomspace(1e-9, 1.0, 5000), [0.0, 1e-40, np.exp(-10), 0.5, 1.0, np.sqrt(0.5)]]
         ).astype(np.float32)
         out = np.empty_like(values)
-        rows.scaled_log(values, out)
+        maps.scaled_log(values, out)
         expected = [twins.scaled_log(float(value)) for value in values]
         np.testing.assert_allclose(out, expected, atol=2e-7)
         assert out[values == 1.0].tolist() == [1.0, 1.0]

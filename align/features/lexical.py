@@ -1,0 +1,226 @@
+"""Bitext statistics of each edge: Dice and IBM Model 1, looked up in the lexicon.
+
+With p(t|s) of Model 1 [1]_, the posterior that target word k of a sentence came from source word j is
+p(t_k|s_j) / (sum over j' of p(t_k|s_j') + p(t_k|NULL)); likewise the other way.
+
+References
+----------
+.. [1] Brown, Della Pietra, Della Pietra and Mercer 1993, "The Mathematics of Statistical Machine
+   Translation", equation 17.
+.. [2] Taskar, Lacoste-Julien and Klein 2005, "A Discriminative Matching Approach to Word Alignment":
+   Dice and its competition as features.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from align.core.kernels import kernel
+from align.core.mapped import in_pieces
+from align.core.ragged import read_only
+from align.features.block import Block, Resources
+from align.features.maps import COMPETITION, compete, competition_names, scaled_log
+from align.statistics.lexicon import Lexicon
+
+_NAMES = (
+    "dice",
+    "forward",
+    "reverse",
+    "forward_log",
+    "reverse_log",
+    "geometric",
+    "forward_over_null",
+    "reverse_over_null",
+    "forward_posterior",
+    "reverse_posterior",
+    "joint",
+    "joint_log",
+)
+(
+    _DICE, _FORWARD, _REVERSE, _FORWARD_LOG, _REVERSE_LOG, _GEOMETRIC, _FORWARD_OVER_NULL,
+    _REVERSE_OVER_NULL, _FORWARD_POSTERIOR, _REVERSE_POSTERIOR, _JOINT, _JOINT_LOG,
+) = range(len(_NAMES))  # fmt: skip
+
+# Cells of a row that are walked in the time of one search in it.
+CELLS_A_SEARCH = 12
+
+
+def associations(block: Block) -> np.ndarray:
+    """Return Dice, p(target|source), p(source|target) of each edge, float32, shape (3, E), 0 if not seen."""
+    lexicon = block.resources.lexicon
+    if lexicon is None:
+        return np.zeros((3, int(block.offsets[-1])), dtype=np.float32)
+    return _look_up(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
+
+
+def expected_links(block: Block) -> np.ndarray:
+    """Return the expected links of each edge, both ways, float32, shape (2, E); there must be tables."""
+    lexicon, links = block.resources.lexicon, block.resources.links
+    assert lexicon is not None
+    assert links is not None
+    return _look_up(block, lexicon, (links.forward, links.reverse))
+
+
+def null_probabilities(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(word|NULL) of each source and of each target token, float32."""
+    lexicon = block.resources.lexicon
+    return (
+        block.source.of_tokens(None if lexicon is None else lexicon.null_reverse),
+        block.target.of_tokens(None if lexicon is None else lexicon.null_forward),
+    )
+
+
+def _look_up(block: Block, lexicon: Lexicon, tables: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Return what tables (float32, one value a cell) have of each edge, (tables, E), 0 without a cell."""
+    source, target = block.source, block.target
+    found = np.zeros((len(tables), int(block.offsets[-1])), dtype=np.float32)
+    place = np.zeros(len(lexicon.null_forward), dtype=np.int32)
+    place[target.words[: target.known]] = np.arange(1, target.known + 1)
+    words = source.words[: source.known]
+    order = source.by_word()
+    of_tokens = np.searchsorted(source.tokens, np.arange(len(words) + 1, dtype=np.int32), sorter=order)
+    for start, stop in in_pieces(words, lexicon.offsets, (lexicon.targets, *tables)):
+        _walk(
+            block.shapes,
+            block.offsets,
+            source,
+            target,
+            order[of_tokens[start] : of_tokens[stop]],
+            place,
+            CELLS_A_SEARCH,
+            read_only(lexicon.offsets),
+            read_only(lexicon.targets),
+            tuple(read_only(table) for table in tables),
+            found,
+        )
+    return found
+
+
+def names(resources: Resources) -> tuple[str, ...]:
+    """Return the names of the group ``lexical``."""
+    return (*_NAMES, *competition_names("dice"), *competition_names("joint"))
+
+
+def fill(block: Block, out: np.ndarray) -> None:
+    """Write the group ``lexical``.
+
+    Probabilities stand as they are and as max(ln p, -10) / 10 + 1, in [0, 1]; ``geometric`` is
+    sqrt(p(t|s) p(s|t)); ``forward_over_null`` is p(t|s) / (p(t|s) + p(t|NULL)); ``joint`` is the geometric
+    mean of the two posteriors and ``joint_log`` the scaled logarithm of their product.
+    """
+    dice, forward, reverse = found = block.of_edges(associations)
+    out[_DICE], out[_FORWARD], out[_REVERSE] = found
+    _write_shares(
+        block.shapes, block.offsets, block.source, block.target, found, *block.shared(null_probabilities), out
+    )
+    np.sqrt(forward * reverse, out=out[_GEOMETRIC])
+    product = out[_FORWARD_POSTERIOR] * out[_REVERSE_POSTERIOR]
+    np.sqrt(product, out=out[_JOINT])
+    for values, row in ((forward, _FORWARD_LOG), (reverse, _REVERSE_LOG), (product, _JOINT_LOG)):
+        scaled_log(values, out[row])
+    own = len(_NAMES)
+    compete(dice, block.shapes, block.offsets, out[own:])
+    compete(out[_JOINT], block.shapes, block.offsets, out[own + len(COMPETITION) :])
+
+
+@kernel(error_model="numpy")
+def _walk(  # type: ignore[no-untyped-def]
+    shapes, offsets, source, target, order, place, cells_a_search, row_starts, columns, tables, found
+):
+    """Fill the edges, a source word at a time; ``order`` sorts the source tokens by word.
+
+    ``place`` gives each target word of the block its number there plus 1, all others 0.
+    """
+    pair_of = np.empty(len(source.tokens), dtype=np.int32)
+    for i in range(len(shapes)):
+        for token in range(source.starts[i], source.starts[i + 1]):
+            pair_of[token] = i
+    # What the row walked last has of each target word; of an earlier row where it has another number.
+    row_of = np.full(len(target.words), -1, dtype=np.int32)
+    row = np.zeros((len(target.words), len(tables)), dtype=np.float32)
+    at = 0
+    while at < len(order):
+        word = source.tokens[order[at]]
+        stop, wanted = at, 0
+        while stop < len(order) and source.tokens[order[stop]] == word:
+            wanted += shapes[pair_of[order[stop]], 1]
+            stop += 1
+        if word >= source.known:
+            at = stop
+            continue
+        low, high = row_starts[source.words[word]], row_starts[source.words[word] + 1]
+        # One walk along the row serves all occurrences of the word; of a long row with few of them, a
+        # search for each target token is cheaper.
+        walk = high - low <= cells_a_search * wanted
+        if walk:
+            for cell in range(low, high):
+                local = place[columns[cell]] - 1
+                if local >= 0:
+                    row_of[local] = word
+                    for table in range(len(tables)):
+                        row[local, table] = tables[table][cell]
+        for place_in_order in range(at, stop):
+            token = order[place_in_order]
+            i = pair_of[token]
+            start = offsets[i] + (token - source.starts[i]) * shapes[i, 1]
+            words = target.tokens[target.starts[i] : target.starts[i + 1]]
+            for k in range(len(words)):
+                if walk:
+                    if row_of[words[k]] == word:
+                        for table in range(len(tables)):
+                            found[table, start + k] = row[words[k], table]
+                    continue
+                cell = _search(columns, low, high, target.words[words[k]]) - 1
+                if cell >= 0:
+                    for table in range(len(tables)):
+                        found[table, start + k] = tables[table][cell]
+        at = stop
+
+
+@kernel
+def _search(columns, low, high, wanted):  # type: ignore[no-untyped-def]
+    """Return 1 + the place of a word among the ascending ``columns[low:high]``, 0 where it is not."""
+    end = high
+    while low < high:
+        middle = (low + high) >> 1
+        if columns[middle] < wanted:
+            low = middle + 1
+        else:
+            high = middle
+    return low + 1 if low < end and columns[low] == wanted else 0
+
+
+@kernel(error_model="numpy")
+def _write_shares(shapes, offsets, source, target, found, null_source, null_target, out):  # type: ignore[no-untyped-def]
+    """Write what needs a row or a column of a pair: shares against NULL, posteriors of the sentence."""
+    zero = np.float32(0.0)
+    forward, reverse = found[1], found[2]
+    widest = 1
+    for i in range(len(shapes)):
+        widest = max(widest, shapes[i, 1])
+    totals = np.empty(widest, dtype=np.float32)
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        null = null_target[target.starts[i] : target.starts[i + 1]]
+        for k in range(m):
+            totals[k] = null[k]
+        for j in range(n):
+            row = forward[offsets[i] + j * m : offsets[i] + (j + 1) * m]
+            for k in range(m):
+                totals[k] += row[k]
+        for j in range(n):
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            row = forward[start:stop]
+            shares, own = out[_FORWARD_OVER_NULL, start:stop], out[_FORWARD_POSTERIOR, start:stop]
+            for k in range(m):
+                shares[k] = row[k] / (row[k] + null[k]) if row[k] > zero else zero
+                own[k] = row[k] / totals[k] if row[k] > zero else zero
+            row = reverse[start:stop]
+            shares, own = out[_REVERSE_OVER_NULL, start:stop], out[_REVERSE_POSTERIOR, start:stop]
+            none = null_source[source.starts[i] + j]
+            total = none
+            for k in range(m):
+                total += row[k]
+            for k in range(m):
+                shares[k] = row[k] / (row[k] + none) if row[k] > zero else zero
+                own[k] = row[k] / total if row[k] > zero else zero
