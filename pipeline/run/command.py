@@ -14,9 +14,10 @@ from pipeline.config import configuration as configs
 from pipeline.config.configuration import Config
 from pipeline.run import runner
 from pipeline.run.listing import batch_table, plan_lines, stage_lines
+from pipeline.run.plan import Settings, closure, plan
 from pipeline.work.budget import LEAST, most_workers, parse_memory, processes_memory
 from pipeline.work.engine import ENGINES, Engine, open_engine
-from pipeline.work.memory import end_at_once, share_heap
+from pipeline.work.memory import prepare
 from pipeline.work.progress import Reporter
 from pipeline.work.resources import default_jobs, default_memory
 
@@ -37,8 +38,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     options = _parser().parse_args(arguments)
-    share_heap()
-    end_at_once()
+    prepare()
     try:
         return _run(options)
     except Exception as error:
@@ -92,8 +92,8 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     # The stages' libraries take a second to load: a wrong option is told before.
     settings = _settings(options)
+    from pipeline.run.forecast import memory_lines
     from pipeline.run.graph import DEFAULT_CONFIG, STAGES
-    from pipeline.run.planning import memory_lines
 
     if options.list:
         print(
@@ -109,13 +109,13 @@ def _run(options: argparse.Namespace) -> int:
         forced |= frozenset(list(STAGES)[start:])
         if options.stage == "all":
             selected = list(STAGES)
-    names = runner.closure(selected, STAGES)
+    names = closure(selected, STAGES)
     paths = options.config or [DEFAULT_CONFIG]
     if options.list is not None or options.dry_run:
         for path in paths:
             config = _load(path, options)
             every = names if options.dry_run else list(STAGES)
-            steps = runner.plan(config, every, STAGES, settings, forced=forced, remember=False)
+            steps = plan(config, every, STAGES, settings, forced=forced, remember=False)
             print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
             if options.dry_run:
                 workers = None if options.scheduler else settings.jobs
@@ -140,12 +140,12 @@ def _load(path: Path, options: argparse.Namespace) -> Config:
 
 
 def _corpus(
-    config: Config, names: list[str], forced: frozenset[str], settings: runner.Settings, engine: Engine
+    config: Config, names: list[str], forced: frozenset[str], settings: Settings, engine: Engine
 ) -> runner.Outcome:
+    from pipeline.run.forecast import memory_lines
     from pipeline.run.graph import STAGES
-    from pipeline.run.planning import memory_lines
 
-    steps = runner.plan(config, names, STAGES, settings, forced=forced)
+    steps = plan(config, names, STAGES, settings, forced=forced)
     reporter = Reporter(config.name, quiet=settings.quiet)
     kind = "dask" if engine.remote else "local"
     for line in memory_lines(config, steps, settings, engine=kind, workers=engine.workers()):
@@ -158,7 +158,7 @@ def _batch(
     options: argparse.Namespace,
     names: list[str],
     forced: frozenset[str],
-    settings: runner.Settings,
+    settings: Settings,
     engine: Engine,
 ) -> int:
     """Run several corpora; one that fails does not stop the others. Print a table at the end."""
@@ -181,7 +181,7 @@ def _batch(
     return 1 if 1 in statuses else max(statuses)
 
 
-def _settings(options: argparse.Namespace) -> runner.Settings:
+def _settings(options: argparse.Namespace) -> Settings:
     jobs = default_jobs() if options.jobs is None else options.jobs
     if jobs < 1:
         raise InputError(f"--jobs {jobs}: less than one process; give 1 or more")
@@ -193,7 +193,7 @@ def _settings(options: argparse.Namespace) -> runner.Settings:
             raise InputError(f"{name} {folder}: a file, not a folder; give another path")
     if options.tmp_dir is not None and not options.tmp_dir.exists():
         raise InputError(f"--tmp-dir {options.tmp_dir}: no such folder; make it first")
-    return runner.Settings(
+    return Settings(
         workdir=options.workdir.absolute(),
         tmp_dir=options.tmp_dir.absolute() if options.tmp_dir is not None else None,
         jobs=jobs,

@@ -134,8 +134,3 @@ def check_options(config: Config) -> None:
     """
     for stage in STAGES.values():
         stage.check(config)
-
-
-def given_files(config: Config) -> list[Path]:
-    """Return the user's own files that any stage reads."""
-    return sorted({path for stage in STAGES.values() for path in stage.files(config)})

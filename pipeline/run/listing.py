@@ -9,7 +9,8 @@ from typing import Any
 
 from pipeline.config.configuration import Config
 from pipeline.config.options import REQUIRED, Option, options_of
-from pipeline.run.runner import Outcome, Step
+from pipeline.run.plan import Step
+from pipeline.run.runner import Outcome
 
 NAMES = {bool: "true|false", int: "whole number", float: "number", str: "text", list: "list of texts"}
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import errno
-import os
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -12,81 +11,21 @@ from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
 from platform import python_version
-from typing import Any
-
-from filelock import FileLock, Timeout
 
 import align
 from align.core.errors import LiaisonError, WorkError
 from pipeline.config.configuration import Config
-from pipeline.run.leftovers import PARTIAL, drop_unfinished, partial_of, publish, tidy
+from pipeline.run.plan import Settings, Step
+from pipeline.run.results import clear_leftovers, drop_unfinished, locked, partial_of, publish, update_latest
 from pipeline.work import manifest as manifests
-from pipeline.work.code_version import modules_of
 from pipeline.work.engine import Engine
-from pipeline.work.memory import give_back, load_early
+from pipeline.work.memory import give_back
 from pipeline.work.progress import Reporter
 from pipeline.work.publish import sync_tree
 from pipeline.work.resources import Meter, show_bytes, show_size
-from pipeline.work.stage import INCOMPLETE, Stage, StageContext
+from pipeline.work.stage import StageContext
 
 RECORDED_VERSIONS = ("numpy", "scipy", "numba", "pandas", "nltk", "pyarrow", "fasttext-community")
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a whole run is told, beside its configurations.
-
-    Attributes
-    ----------
-    workdir : Path
-        The folder of all corpora.
-    tmp_dir : Path or None
-        Where temporary files go; None: the system's place.
-    jobs, memory, seed : int
-        As in :class:`~pipeline.work.stage.StageContext`.
-    processes : int
-        Worker processes that have room in `memory`, 1 to `jobs`.
-    quiet : bool
-        Only results, warnings and errors are said.
-    """
-
-    workdir: Path
-    tmp_dir: Path | None
-    jobs: int
-    memory: int
-    seed: int
-    quiet: bool = False
-    processes: int = 1
-
-
-@dataclass(frozen=True)
-class Step:
-    """One stage of a plan.
-
-    Attributes
-    ----------
-    stage : Stage
-    folder : Path
-        Where its result is or will be.
-    ingredients : dict
-        All that its fingerprint is made from.
-    state : str
-        ``done``, ``stale`` or ``missing``.
-    reason : str
-        Why.
-    run : bool
-        Whether this run makes it.
-    forced : bool
-        Whether it is made even where done; it then goes on with nothing.
-    """
-
-    stage: Stage
-    folder: Path
-    ingredients: dict[str, Any]
-    state: str
-    reason: str
-    run: bool
-    forced: bool = False
 
 
 class Interrupted(KeyboardInterrupt):
@@ -121,96 +60,6 @@ class Outcome:
     results: list[str] = field(default_factory=list)
 
 
-def closure(names: Sequence[str], stages: Mapping[str, Stage]) -> list[str]:
-    """Return the named stages and all they need, in the pipeline's order."""
-    wanted: set[str] = set()
-    waiting = list(names)
-    while waiting:
-        name = waiting.pop()
-        if name not in wanted:
-            wanted.add(name)
-            waiting.extend(stages[name].needs)
-    return [name for name in stages if name in wanted]
-
-
-def plan(
-    config: Config,
-    names: Sequence[str],
-    stages: Mapping[str, Stage],
-    settings: Settings,
-    *,
-    forced: frozenset[str] = frozenset(),
-    remember: bool = True,
-) -> list[Step]:
-    """Find out which stages are done, stale or missing.
-
-    Parameters
-    ----------
-    config : Config
-    names : sequence of str
-        Stages in the pipeline's order, closed under what they need.
-    stages : mapping of str to Stage
-    settings : Settings
-    forced : frozenset of str
-        Stages to make again even where done.
-    remember : bool
-        Whether hashes of the user's files may be stored in the work folder (not in a dry run).
-
-    Raises
-    ------
-    InputError
-        If one of the user's own files is missing.
-    """
-    root = settings.workdir / config.name
-    hashes = manifests.Hashes(root / "hashes.json" if remember else None)
-    prints: dict[str, str] = {}
-    steps = []
-    for name in names:
-        stage = stages[name]
-        ingredients: dict[str, Any] = {
-            "stage": name,
-            "code": modules_of(stage.run.__module__),
-            "options": {**{f"{name}.{k}": v for k, v in stage.options(config).items()}, **stage.used(config)},
-            "files": {str(path): hashes.of(path) for path in stage.files(config)},
-            "needs": {need: prints[need] for need in stage.needs},
-        }
-        if stage.seeded:
-            ingredients["seed"] = settings.seed
-        prints[name] = manifests.fingerprint(ingredients)
-        folder = root / name / prints[name]
-        state, reason = _state(folder, ingredients)
-        own = name in forced
-        if state == "done" and own:
-            reason = "forced"
-        steps.append(Step(stage, folder, ingredients, state, reason, state != "done" or own, own))
-    return steps
-
-
-def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
-    own = manifests.read(folder)
-    if own is not None and (fault := manifests.damage(folder, own)):
-        return "stale", f"damaged: {fault}"
-    if own is not None:
-        # --memory is no part of a fingerprint, and may have left something out
-        less = own.get("notes", {}).get(INCOMPLETE)
-        again = f"; made from {less}; --from {folder.parent.name} makes it and what follows anew"
-        return "done", "options, inputs and code unchanged" + (again if less else "")
-    previous = _last_made(folder.parent)
-    if previous is not None:
-        return "stale", manifests.difference(previous.get("ingredients", {}), ingredients)
-    return "missing", "never made" + (" to the end" if partial_of(folder).exists() else "")
-
-
-def _last_made(stage_folder: Path) -> dict[str, Any] | None:
-    """Return the manifest of the result that ``latest/`` points at, else of the one made last."""
-    latest = manifests.read(stage_folder.parent / "latest" / stage_folder.name)
-    if latest is not None:
-        return latest
-    found = [path for path in stage_folder.glob(f"*/{manifests.MANIFEST}") if PARTIAL not in path.parent.name]
-    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, path.parent.name), default=None)
-    return None if newest is None else manifests.read(newest.parent)
-
-
 def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engine) -> Outcome:
     """Run the steps of a plan that are to be run, one after the other, and point ``latest/`` at all.
 
@@ -228,9 +77,7 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
     reporter = Reporter(config.name, quiet=settings.quiet, log=root / "log.txt")
     outcome = Outcome(config.name)
     begun = time.perf_counter()
-    if any(step.run for step in steps):
-        load_early()
-    with _locked(root):
+    with locked(root):
         folders: dict[str, Path] = {}
         for step in steps:
             name = step.stage.name
@@ -242,7 +89,7 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
                     raise _interrupted(steps, step) from None
                 finally:
                     engine.release()
-                    give_back(step.stage.run.__module__)
+                    give_back()
                 outcome.ran.append(name)
             else:
                 reporter.say(f"{name}: skipped, done ({step.reason})")
@@ -252,8 +99,7 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
                 outcome.skipped.append(name)
             outcome.results += results
             folders[name] = step.folder
-            _point(root / "latest" / name, step.folder)
-            _drop_outdated(root / "latest")
+            update_latest(root / "latest", step.folder)
     outcome.seconds = time.perf_counter() - begun
     return outcome
 
@@ -278,7 +124,7 @@ def _make(
 ) -> list[str]:
     """Run one stage in a folder aside and publish it; return its lines of results."""
     partial = partial_of(step.folder)
-    tidy(step.folder, resumable=step.stage.resumable, afresh=step.forced)
+    clear_leftovers(step.folder, resumable=step.stage.resumable, afresh=step.forced)
     partial.mkdir(parents=True, exist_ok=True)
     inputs = {need: folders[need] for need in step.stage.needs}
     with (
@@ -331,60 +177,6 @@ def _make(
         f"{step.stage.name}: done in {used.seconds:.1f} s, peak memory {show_size(used.peak_memory)}"
     )
     return context.results
-
-
-def _point(link: Path, folder: Path) -> None:
-    """Make ``link`` a relative symbolic link to ``folder``, atomically."""
-    link.parent.mkdir(exist_ok=True)
-    target = os.path.relpath(folder, link.parent)
-    if link.is_symlink() and os.readlink(link) == target:
-        return
-    aside = link.with_name(f".{link.name}.{os.getpid()}")
-    aside.unlink(missing_ok=True)
-    aside.symlink_to(target, target_is_directory=True)
-    os.replace(aside, link)
-
-
-def _drop_outdated(latest: Path) -> None:
-    """Remove links to results that were made from others than those ``latest/`` points at now."""
-    links = {link.name: link for link in latest.iterdir() if link.is_symlink()}
-    while True:
-        current = {name: os.path.basename(os.readlink(link)) for name, link in links.items()}
-        outdated = [
-            name
-            for name, link in links.items()
-            if any(
-                current.get(need) != made_from
-                for need, made_from in (manifests.read(link) or {})
-                .get("ingredients", {})
-                .get("needs", {})
-                .items()
-            )
-        ]
-        if not outdated:
-            return
-        for name in outdated:
-            links.pop(name).unlink()
-
-
-@contextmanager
-def _locked(root: Path) -> Iterator[None]:
-    lock = FileLock(root / "lock")
-    try:
-        lock.acquire(timeout=0)
-    except Timeout:
-        raise WorkError(
-            f"{root}: another run is at work there; wait for it to end, or give another --workdir"
-        ) from None
-    except OSError as error:
-        raise WorkError(
-            f"{root}: cannot be locked ({error.strerror or error}); give a --workdir on a disk with locks (a "
-            "network disk: mounted with its lock service)"
-        ) from None
-    try:
-        yield
-    finally:
-        lock.release()
 
 
 @contextmanager

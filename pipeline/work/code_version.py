@@ -28,11 +28,10 @@ INFRASTRUCTURE = frozenset(
     for name in (
         "config.configuration",
         "config.options",
-        "run.graph",
-        "run.runner",
         "work.checkpoint",
         "work.code_version",
         "work.engine",
+        "work.fingerprint",
         "work.journal",
         "work.manifest",
         "work.progress",

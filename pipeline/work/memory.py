@@ -1,8 +1,7 @@
-"""Giving memory back between stages, so that each starts from the same small base, and at the end."""
+"""Memory given back to the system, so that each stage starts from the same small base."""
 
 from __future__ import annotations
 
-import atexit
 import ctypes
 import gc
 import importlib
@@ -10,28 +9,38 @@ import sys
 from functools import cache
 from typing import Any
 
-# What numpy, zipfile and codecs load in the middle of their work, the first time that they need it.
+# What numpy, zipfile and codecs load the first time that they need it: loaded among the words of a corpus,
+# these modules would keep 20 MB of freed memory with the process.
 _LOADED_LATE = ("numpy.ma", "encodings.cp437", "encodings.utf_32_le")
 
 # The parameter of glibc's mallopt (malloc.h).
 _ARENA_MAX = -8
 
 
-def give_back(module: str) -> None:
-    """Give back what a stage left: what it keeps for the next block, what is unreachable, what is free.
+def prepare() -> None:
+    """Settle where memory comes from, before there are threads and text.
 
-    Freed memory mostly stays with the process: the C library keeps what lies between blocks still in use, and
-    would keep some hundred megabytes of one stage through all the others.
-
-    Parameters
-    ----------
-    module : str
-        The stage's own; whatever it, or a module that is named after it, caches (``lru_cache``) is forgotten.
+    The C library gives each thread a heap of its own, which keeps up to 64 MB that no trimming reaches: here
+    all threads share one.
     """
-    own = [found for name, found in sys.modules.items() if name == module or name.startswith(f"{module}_")]
-    for value in [value for found in own for value in vars(found).values()]:
-        if hasattr(value, "cache_clear"):
-            value.cache_clear()
+    for name in _LOADED_LATE:
+        importlib.import_module(name)
+    function = _of_c_library("mallopt")
+    if function is not None:
+        function(_ARENA_MAX, 1)
+
+
+def give_back() -> None:
+    """Give back what a stage left: what stages cache, what is unreachable, what is free.
+
+    The C library keeps what lies between blocks still in use, and would keep some hundred megabytes of one
+    stage through all the others.
+    """
+    for name, module in list(sys.modules.items()):
+        if name.startswith("pipeline.stages."):
+            for value in list(vars(module).values()):
+                if hasattr(value, "cache_clear"):
+                    value.cache_clear()
     gc.collect()
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
@@ -44,31 +53,6 @@ def trim() -> None:
     function = _of_c_library("malloc_trim")
     if function is not None:
         function(0)
-
-
-def load_early() -> None:
-    """Load modules that would be loaded while memory is full.
-
-    Python gives a megabyte back only when nothing in it is in use. A module that is loaded among millions of
-    words is in use for ever, and with it twenty such pieces that are otherwise free.
-    """
-    for name in _LOADED_LATE:
-        importlib.import_module(name)
-
-
-def end_at_once() -> None:
-    """Let the process end without collecting what the system takes back with it: a fifth of a second."""
-    atexit.register(gc.freeze)
-
-
-def share_heap() -> None:
-    """Let all threads take memory from one heap; to be called before there are any.
-
-    The C library gives each thread a heap of its own, which keeps up to 64 MB that no trimming reaches.
-    """
-    function = _of_c_library("mallopt")
-    if function is not None:
-        function(_ARENA_MAX, 1)
 
 
 @cache

@@ -139,7 +139,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     made = made_of([preprocess, model, lexicon])
     with _journal(context.folder, tasks, made) as journal:
         done = _align(context, tasks, journal)
-        give_back(__name__)  # the table is made without the model
+        give_back()  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
         for side in SIDES:
             link_or_copy(preprocess / f"{side}.txt", context.folder / f"{side}.txt")

@@ -13,8 +13,8 @@ import pytest
 
 from align.core.errors import InputError, WorkError
 from pipeline.config.configuration import Config
-from pipeline.run import runner
-from pipeline.run.runner import Settings, closure, plan
+from pipeline.run import results, runner
+from pipeline.run.plan import Settings, closure, plan
 from pipeline.work.engine import Serial
 from pipeline.work.stage import Stage
 
@@ -284,7 +284,7 @@ def test_a_full_disk_or_memory_is_told_in_one_line(settings, error, told):
 def test_a_second_run_on_the_same_folder_is_refused(settings):
     (settings.workdir / "tiny").mkdir(parents=True)
     with (
-        runner._locked(settings.workdir / "tiny"),
+        results.locked(settings.workdir / "tiny"),
         pytest.raises(WorkError, match="another run is at work there.*--workdir"),
     ):
         go(settings, ["first"])
@@ -294,7 +294,7 @@ def test_a_disk_without_locks_is_told(settings, monkeypatch):
     def refuse(self, timeout):
         raise OSError(errno.ENOLCK, "No locks available")
 
-    monkeypatch.setattr(runner.FileLock, "acquire", refuse)
+    monkeypatch.setattr(results.FileLock, "acquire", refuse)
     with pytest.raises(
         WorkError, match=r"cannot be locked \(No locks available\); give a --workdir on a disk"
     ):

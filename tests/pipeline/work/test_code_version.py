@@ -14,7 +14,7 @@ def project(tmp_path):
     for name, text in {
         "pipeline/stage_one.py": """
             from align import maths
-            from pipeline.run.runner import x
+            from pipeline.work.engine import x
             def run(): return maths.f()
         """,
         "align/maths.py": """
@@ -26,7 +26,7 @@ def project(tmp_path):
         """,
         "align/deep.py": "def g(): return 2",
         "align/other.py": "def h(): return 3",
-        "pipeline/run/runner.py": "x = 1",
+        "pipeline/work/engine.py": "x = 1",
     }.items():
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)

@@ -20,7 +20,7 @@ from pipeline.config import places
 from pipeline.config import sections as sources
 from pipeline.config.configuration import load as load_config
 from pipeline.run import runner
-from pipeline.run.runner import Settings, plan
+from pipeline.run.plan import Settings, plan
 from pipeline.stages.download import stage as download
 from pipeline.work.engine import Serial
 from pipeline.work.stage import Stage
@@ -410,12 +410,13 @@ def test_killed_in_the_middle_the_rerun_ends_with_the_same_bytes(site, go, tmp_p
     data = tgz({"x.en": os.urandom(400_000), "x.fr": FR})
     url = site.add("/fr-en.tgz", data, faults=["stall:250000"])
     program = (
-        "import sys; from pathlib import Path; from pipeline import runner\n"
+        "import sys; from pathlib import Path; from pipeline.run import runner\n"
+        "from pipeline.run.plan import Settings, plan\n"
         "from pipeline.config.configuration import load; from pipeline.work.engine import Serial\n"
         f"sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_download import SCHEMA, STAGES\n"
         "config = load(Path(sys.argv[1]), sys.argv[2:], SCHEMA)\n"
-        f"settings = runner.Settings(Path({str(tmp_path / 'work')!r}), None, 1, 2**30, 0)\n"
-        "runner.run(runner.plan(config, ['download'], STAGES, settings), config, settings, Serial())"
+        f"settings = Settings(Path({str(tmp_path / 'work')!r}), None, 1, 2**30, 0)\n"
+        "runner.run(plan(config, ['download'], STAGES, settings), config, settings, Serial())"
     )
     config = tmp_path / "c.toml"
     config.write_text('[corpus]\nname = "c"\nsource = "en"\ntarget = "fr"\n', encoding="utf-8")

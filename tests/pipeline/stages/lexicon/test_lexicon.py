@@ -24,9 +24,9 @@ from align.statistics.sampler import Schedule, run_chain
 from pipeline.config.configuration import Config
 from pipeline.stages.lexicon import sampling, sampling_files, tables
 from pipeline.stages.lexicon import stage as lexicon
-from pipeline.work import budget
+from pipeline.work import budget, checkpoint
 from pipeline.work.engine import Serial, open_engine
-from pipeline.work.memory import share_heap
+from pipeline.work.memory import prepare
 from pipeline.work.progress import Reporter
 from pipeline.work.resources import Meter
 from pipeline.work.stage import Stage, StageContext
@@ -279,7 +279,7 @@ def _measure(folder, jobs, queue):
 
     A sweep with each of the three models takes as much memory as many.
     """
-    share_heap()
+    prepare()
     sampling.schedule_for = lambda pairs: Schedule(1, lexical=1, jumps=1, fertility=1, kept=1)
     inner = folder / "preprocess"
     write_text(inner, words=LARGE)
@@ -362,7 +362,7 @@ class TestResume:
     def test_with_less_memory_it_begins_afresh(self, context, monkeypatch):
         no_base(monkeypatch)
         self.killed_in_chain(context, monkeypatch, 1)
-        needed = json.loads((context.folder / "sampling" / "tables.json").read_text(encoding="utf-8"))
+        needed = checkpoint.load(context.folder / "sampling" / "tables.json")
         memory = int(0.8 * needed["figures"]["memory_predicted"])
         small = replace(context, memory=memory, notes={})
         lexicon.run(small, chains=2)

@@ -11,7 +11,7 @@ import pytest
 from align.core.errors import WorkError
 from align.text.processor import TextProcessor
 from pipeline.config import configuration as configs
-from pipeline.run import graph, runner
+from pipeline.run import graph, plan
 from pipeline.stages.preprocess import shard as preprocess_shard
 from pipeline.stages.preprocess import tokenizer as preprocess_tokenizer
 from pipeline.stages.preprocess.shard import process_shard, sample_hash
@@ -95,10 +95,10 @@ def test_another_tokenizer_under_the_same_name_makes_the_stage_again(own, tmp_pa
         encoding="utf-8",
     )
     config = configs.load(tmp_path / "a.toml", (), graph.SCHEMA)
-    settings = runner.Settings(tmp_path / "work", None, 1, 2**30, 0)
+    settings = plan.Settings(tmp_path / "work", None, 1, 2**30, 0)
 
     def fingerprints():
-        steps = runner.plan(config, ["download", "preprocess"], graph.STAGES, settings, remember=False)
+        steps = plan.plan(config, ["download", "preprocess"], graph.STAGES, settings, remember=False)
         return [step.folder.name for step in steps]
 
     first = fingerprints()

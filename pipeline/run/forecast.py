@@ -14,7 +14,7 @@ from align.core.errors import LiaisonError
 from align.data.streams import open_text
 from pipeline.config.configuration import Config
 from pipeline.config.places import is_url
-from pipeline.run.runner import Settings, Step
+from pipeline.run.plan import Settings, Step
 from pipeline.stages.download import stage as download
 from pipeline.work import budget
 from pipeline.work import manifest as manifests

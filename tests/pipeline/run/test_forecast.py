@@ -8,8 +8,8 @@ import pytest
 from pipeline.config import configuration as configs
 from pipeline.run import graph
 from pipeline.run.command import main
-from pipeline.run.planning import memory_lines
-from pipeline.run.runner import Settings
+from pipeline.run.forecast import memory_lines
+from pipeline.run.plan import Settings
 from pipeline.work import budget
 from pipeline.work.manifest import write
 

@@ -1,0 +1,162 @@
+"""Which stages of a run are done, stale or missing, and why."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pipeline.config.configuration import Config
+from pipeline.run.results import PARTIAL, partial_of
+from pipeline.work import manifest as manifests
+from pipeline.work.code_version import modules_of
+from pipeline.work.fingerprint import FileHashes, difference, fingerprint
+from pipeline.work.stage import INCOMPLETE, Stage
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a whole run is told, beside its configurations.
+
+    Attributes
+    ----------
+    workdir : Path
+        The folder of all corpora.
+    tmp_dir : Path or None
+        Where temporary files go; None: the system's place.
+    jobs, memory, seed : int
+        As in :class:`~pipeline.work.stage.StageContext`.
+    processes : int
+        Worker processes that have room in `memory`, 1 to `jobs`.
+    quiet : bool
+        Only results, warnings and errors are said.
+    """
+
+    workdir: Path
+    tmp_dir: Path | None
+    jobs: int
+    memory: int
+    seed: int
+    quiet: bool = False
+    processes: int = 1
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of a plan.
+
+    Attributes
+    ----------
+    stage : Stage
+    folder : Path
+        Where its result is or will be.
+    ingredients : dict
+        All that its fingerprint is made from.
+    state : str
+        ``done``, ``stale`` or ``missing``.
+    reason : str
+        Why.
+    run : bool
+        Whether this run makes it.
+    forced : bool
+        Whether it is made even where done; it then goes on with nothing.
+    """
+
+    stage: Stage
+    folder: Path
+    ingredients: dict[str, Any]
+    state: str
+    reason: str
+    run: bool
+    forced: bool = False
+
+
+def closure(names: Sequence[str], stages: Mapping[str, Stage]) -> list[str]:
+    """Return the named stages and all they need, in the pipeline's order."""
+    wanted: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name not in wanted:
+            wanted.add(name)
+            waiting.extend(stages[name].needs)
+    return [name for name in stages if name in wanted]
+
+
+def plan(
+    config: Config,
+    names: Sequence[str],
+    stages: Mapping[str, Stage],
+    settings: Settings,
+    *,
+    forced: frozenset[str] = frozenset(),
+    remember: bool = True,
+) -> list[Step]:
+    """Find out which stages are done, stale or missing.
+
+    Parameters
+    ----------
+    config : Config
+    names : sequence of str
+        Stages in the pipeline's order, closed under what they need.
+    stages : mapping of str to Stage
+    settings : Settings
+    forced : frozenset of str
+        Stages to make again even where done.
+    remember : bool
+        Whether hashes of the user's files may be stored in the work folder (not in a dry run).
+
+    Raises
+    ------
+    InputError
+        If one of the user's own files is missing.
+    """
+    root = settings.workdir / config.name
+    hashes = FileHashes(root / "hashes.json" if remember else None)
+    prints: dict[str, str] = {}
+    steps = []
+    for name in names:
+        stage = stages[name]
+        ingredients: dict[str, Any] = {
+            "stage": name,
+            "code": modules_of(stage.run.__module__),
+            "options": {**{f"{name}.{k}": v for k, v in stage.options(config).items()}, **stage.used(config)},
+            "files": {str(path): hashes.of(path) for path in stage.files(config)},
+            "needs": {need: prints[need] for need in stage.needs},
+        }
+        if stage.seeded:
+            ingredients["seed"] = settings.seed
+        prints[name] = fingerprint(ingredients)
+        folder = root / name / prints[name]
+        state, reason = _state(folder, ingredients)
+        own = name in forced
+        if state == "done" and own:
+            reason = "forced"
+        steps.append(Step(stage, folder, ingredients, state, reason, state != "done" or own, own))
+    return steps
+
+
+def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
+    own = manifests.read(folder)
+    if own is not None and (fault := manifests.damage(folder, own)):
+        return "stale", f"damaged: {fault}"
+    if own is not None:
+        # --memory is no part of a fingerprint, and may have left something out
+        less = own.get("notes", {}).get(INCOMPLETE)
+        again = f"; made from {less}; --from {folder.parent.name} makes it and what follows anew"
+        return "done", "options, inputs and code unchanged" + (again if less else "")
+    previous = _last_made(folder.parent)
+    if previous is not None:
+        return "stale", difference(previous.get("ingredients", {}), ingredients)
+    return "missing", "never made" + (" to the end" if partial_of(folder).exists() else "")
+
+
+def _last_made(stage_folder: Path) -> dict[str, Any] | None:
+    """Return the manifest of the result that ``latest/`` points at, else of the one made last."""
+    latest = manifests.read(stage_folder.parent / "latest" / stage_folder.name)
+    if latest is not None:
+        return latest
+    found = [path for path in stage_folder.glob(f"*/{manifests.MANIFEST}") if PARTIAL not in path.parent.name]
+    newest = max(found, key=lambda path: (path.stat().st_mtime_ns, path.parent.name), default=None)
+    return None if newest is None else manifests.read(newest.parent)

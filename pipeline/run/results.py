@@ -1,0 +1,117 @@
+"""The folders of results of one corpus: locked, cleared of what killed runs left, published, linked to.
+
+A result is made in ``STAGE/FINGERPRINT.partial`` and renamed to ``STAGE/FINGERPRINT`` when it is whole.
+``latest/STAGE`` is a link to the result that the last run used.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+from filelock import FileLock, Timeout
+
+from align.core.errors import WorkError
+from pipeline.work.manifest import read
+from pipeline.work.publish import sync_folder
+
+PARTIAL, REPLACED = ".partial", ".replaced"
+
+
+@contextmanager
+def locked(root: Path) -> Iterator[None]:
+    """Hold the folder of a corpus; refuse where another run does.
+
+    Raises
+    ------
+    WorkError
+        If another run is at work there, or the disk has no locks.
+    """
+    lock = FileLock(root / "lock")
+    try:
+        lock.acquire(timeout=0)
+    except Timeout:
+        raise WorkError(
+            f"{root}: another run is at work there; wait for it to end, or give another --workdir"
+        ) from None
+    except OSError as error:
+        raise WorkError(
+            f"{root}: cannot be locked ({error.strerror or error}); give a --workdir on a disk with locks (a "
+            "network disk: mounted with its lock service)"
+        ) from None
+    try:
+        yield
+    finally:
+        lock.release()
+
+
+def partial_of(folder: Path) -> Path:
+    """Return where a result is made before it has its name."""
+    return folder.with_name(folder.name + PARTIAL)
+
+
+def clear_leftovers(folder: Path, *, resumable: bool, afresh: bool) -> None:
+    """Remove what killed runs left beside a result that is to be made, but for what can be gone on with.
+
+    Parameters
+    ----------
+    folder : Path
+        The result.
+    resumable : bool
+        Whether its stage can go on with an unfinished folder.
+    afresh : bool
+        Whether this one is to begin anew all the same.
+    """
+    for left in folder.parent.glob(f"*{REPLACED}"):
+        shutil.rmtree(left)
+    for left in folder.parent.glob(f"*{PARTIAL}"):
+        # Forced, it may be because what is there is damaged, or what it was made from has changed since.
+        if not resumable or (left == partial_of(folder) and afresh):
+            shutil.rmtree(left)
+
+
+def drop_unfinished(folder: Path) -> int:
+    """Remove the unfinished folders beside a result that is done; return how many bytes they had.
+
+    They are of other options, or of the code of another version, which nobody can go on with.
+    """
+    size = 0
+    for left in sorted(folder.parent.glob(f"*{PARTIAL}")):
+        size += sum(path.stat().st_size for path in left.rglob("*") if path.is_file())
+        shutil.rmtree(left, ignore_errors=True)
+    return size
+
+
+def publish(partial: Path, final: Path) -> None:
+    """Rename the finished folder to its final name; an earlier result stands until then."""
+    replaced = final.with_name(final.name + REPLACED)
+    if final.exists():
+        os.rename(final, replaced)
+    os.rename(partial, final)
+    sync_folder(final.parent)
+    shutil.rmtree(replaced, ignore_errors=True)
+
+
+def update_latest(latest: Path, folder: Path) -> None:
+    """Point ``latest/STAGE`` at a result, and remove links to results that were made from others than now."""
+    latest.mkdir(exist_ok=True)
+    link, target = latest / folder.parent.name, os.path.relpath(folder, latest)
+    if not (link.is_symlink() and os.readlink(link) == target):
+        aside = link.with_name(f".{link.name}.{os.getpid()}")
+        aside.unlink(missing_ok=True)
+        aside.symlink_to(target, target_is_directory=True)
+        os.replace(aside, link)
+    links = {path.name: path for path in latest.iterdir() if path.is_symlink()}
+    while outdated := [name for name in links if _is_outdated(name, links)]:
+        for name in outdated:
+            links.pop(name).unlink()
+
+
+def _is_outdated(name: str, links: Mapping[str, Path]) -> bool:
+    """Tell whether a result was made from others than those that ``latest/`` points at."""
+    needs = (read(links[name]) or {}).get("ingredients", {}).get("needs", {})
+    current = {need: os.path.basename(os.readlink(links[need])) for need in needs if need in links}
+    return bool(needs != current)
