@@ -101,11 +101,6 @@ class Lexicon:
         kept = kept[np.lexsort((target[kept], source[kept]))]
         offsets = offsets_of(np.bincount(source[kept], minlength=n_source))
 
-        def moved(values: np.ndarray, ids: np.ndarray, size: int) -> np.ndarray:
-            result = np.zeros(size, dtype=values.dtype)
-            result[ids[ids >= 0]] = values[ids >= 0]
-            return result
-
         return Lexicon(
             offsets,
             target[kept].astype(np.int32),
@@ -146,6 +141,13 @@ class Lexicon:
         check_columns(found, expected, folder)
         check_offsets(found["offsets"], cells, "cells", folder)
         return cls(**found)
+
+
+def moved(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:
+    """Return ``size`` values, 0 where there are none: each value at its new place, gone where that is -1."""
+    result = np.zeros(size, dtype=values.dtype)
+    result[places[places >= 0]] = values[places >= 0]
+    return result
 
 
 class PriorRows(NamedTuple):

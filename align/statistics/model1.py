@@ -51,10 +51,8 @@ class Cells(NamedTuple):
 
     Attributes
     ----------
-    rows : ndarray of int64, shape (words + 1,)
-        Those of word s of the shard are ``rows[s]`` to ``rows[s + 1]``, from 0.
-    targets : ndarray of int32, shape (cells,)
-        Target words, ascending for each source word.
+    rows, targets
+        As of :class:`~align.statistics.cooccurrence.JointCounts`.
     dice : ndarray of float32, shape (cells,)
         Dice coefficients.
     prior_forward, prior_reverse : ndarray of float32, shape (cells,) or (0,)

@@ -13,7 +13,7 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.statistics.expected_links import ExpectedLinks
-from align.statistics.lexicon import Lexicon
+from align.statistics.lexicon import Lexicon, moved
 from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.text.words import WORD, WordTable
 
@@ -101,25 +101,24 @@ def from_links(
     cells = _cells_in(old, new, source_ids, target_ids)
     n_source, n_target = len(new.source_counts), len(new.target_counts)
 
-    def moved(values: np.ndarray, where: np.ndarray, size: int) -> np.ndarray:
-        result = np.zeros(size, dtype=np.float32)
-        result[where[where >= 0]] = values[where >= 0] * np.float32(weight)
-        return result
-
-    return (
-        LexicalPrior(
-            moved(links.forward, cells, new.cells),
-            moved(links.forward_totals, source_ids, n_source),
-            moved(links.null_forward, target_ids, n_target),
-            links.forward_jumps * np.float32(weight),
-        ),
-        LexicalPrior(
-            moved(links.reverse, cells, new.cells),
-            moved(links.reverse_totals, target_ids, n_target),
-            moved(links.null_reverse, source_ids, n_source),
-            links.reverse_jumps * np.float32(weight),
-        ),
+    forward, reverse = (
+        LexicalPrior(*(values * np.float32(weight) for values in arrays))
+        for arrays in (
+            (
+                moved(links.forward, cells, new.cells),
+                moved(links.forward_totals, source_ids, n_source),
+                moved(links.null_forward, target_ids, n_target),
+                links.forward_jumps,
+            ),
+            (
+                moved(links.reverse, cells, new.cells),
+                moved(links.reverse_totals, target_ids, n_target),
+                moved(links.null_reverse, source_ids, n_source),
+                links.reverse_jumps,
+            ),
+        )
     )
+    return forward, reverse
 
 
 def _cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_ids: np.ndarray) -> np.ndarray:

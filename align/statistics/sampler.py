@@ -30,7 +30,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
 
@@ -139,14 +139,6 @@ class Sums(NamedTuple):
         return cls(np.zeros(len(block.places), np.uint16), np.zeros(len(block.observed), np.uint16))
 
 
-class Text(Protocol):
-    """Blocks in order, which can be gone through as often as one likes."""
-
-    def __iter__(self) -> Iterator[Block]:
-        """Return an iterator from the first block on."""
-        ...
-
-
 class TextSums(Protocol):
     """The sums of each block of a text."""
 
@@ -223,7 +215,7 @@ class _State(NamedTuple):
 
 def run_chain(
     settings: ChainSettings,
-    text: Text,
+    text: Iterable[Block],
     sums: TextSums,
     *,
     chain: int,
@@ -291,7 +283,9 @@ def _first_state(settings: ChainSettings, chain: int) -> _State:
     return _State(links, totals, null, fertility, seeds.generate_state(1, np.uint64))
 
 
-def _first_choices(settings: ChainSettings, text: Text, state: _State, seen: np.ndarray) -> list[np.ndarray]:
+def _first_choices(
+    settings: ChainSettings, text: Iterable[Block], state: _State, seen: np.ndarray
+) -> list[np.ndarray]:
     """Draw the first links of a chain and count them, and their jumps."""
     table = np.append(settings.table, np.float32(0.0))
     choices = []

@@ -21,7 +21,7 @@ from align.problems.labels import Labels
 from align.statistics.posteriors import Posteriors, load_if_there
 from pipeline.config.configuration import Config
 from pipeline.stages.gold import Gold, read_gold
-from pipeline.stages.lexicon.sampling import POSTERIORS
+from pipeline.stages.lexicon.places import POSTERIORS
 from pipeline.work.stage import StageContext
 
 NO_COUNTS = np.zeros((0, len(metrics.COLUMNS)), dtype=np.int64)

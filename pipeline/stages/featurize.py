@@ -37,7 +37,7 @@ from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import Posteriors
 from pipeline.config.configuration import Config
-from pipeline.stages.lexicon.sampling import LINKS, POSTERIORS
+from pipeline.stages.lexicon.places import LINKS, POSTERIORS
 from pipeline.work.manifest import made_of
 from pipeline.work.stage import StageContext
 

@@ -36,7 +36,7 @@ from align.model.blocklinks import BlockLinks
 from align.statistics.posteriors import Posteriors
 from pipeline.config.configuration import Config
 from pipeline.stages.align.table import rows_of, write_table
-from pipeline.stages.lexicon.sampling import CORPUS, POSTERIORS
+from pipeline.stages.lexicon.places import CORPUS, POSTERIORS
 from pipeline.work import budget
 from pipeline.work.journal import Journal
 from pipeline.work.manifest import made_of

@@ -21,7 +21,7 @@ from align.learning.silver import Evidence
 from align.problems.labels import Labels
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import Posteriors
-from pipeline.stages.lexicon.sampling import POSTERIORS
+from pipeline.stages.lexicon.places import POSTERIORS
 from pipeline.work.manifest import made_of
 from pipeline.work.stage import StageContext
 

@@ -23,7 +23,7 @@ from align.statistics.posteriors import load_if_there
 from pipeline.config.configuration import Config
 from pipeline.stages.gold import read_gold
 from pipeline.stages.label.silver import Found, Method, label_sample
-from pipeline.stages.lexicon.sampling import POSTERIORS
+from pipeline.stages.lexicon.places import POSTERIORS
 from pipeline.work.stage import StageContext
 
 CORPUS, GOLD = 0, 1

@@ -18,7 +18,7 @@ from align.statistics.lexicon import Lexicon
 from align.statistics.prior import LexicalPrior, from_links, from_spelling
 from align.text.words import WordTable
 from pipeline.config.configuration import Config
-from pipeline.stages.lexicon.sampling import LINKS
+from pipeline.stages.lexicon.places import LINKS
 
 
 @dataclass(frozen=True)

@@ -12,8 +12,6 @@ they add up to is put together here in one fixed order.
 
 from __future__ import annotations
 
-import os
-import shutil
 from dataclasses import dataclass, replace
 from itertools import pairwise, product
 from pathlib import Path
@@ -26,6 +24,7 @@ from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import PosteriorAppender, Posteriors
 from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import Average, SampledLinks, Schedule, expected_links, schedule_for
+from pipeline.stages.lexicon.places import CORPUS, GOLD, LINKS, POSTERIORS, WORK, text_folders
 from pipeline.stages.lexicon.sampling_files import (
     BlockItem,
     Blocks,
@@ -44,25 +43,10 @@ from pipeline.work.checkpoint import wait_for
 from pipeline.work.resources import show_size
 from pipeline.work.stage import StageContext
 
-LINKS, POSTERIORS = "links", "posteriors"
 MAX_CHAINS = 100
-WORK = "sampling"
-CORPUS, GOLD = "corpus", "gold"
 
 # Tokens of both sides in a block of pairs.
 _BLOCK_TOKENS = 250_000
-
-
-def texts(context: StageContext) -> list[Corpus]:
-    """Return the corpus and, where its text joins the corpus, the gold text."""
-    return [Corpus.load(folder) for folder in text_folders(context)]
-
-
-def text_folders(context: StageContext) -> list[Path]:
-    """Return where they lie."""
-    folder = context.inputs["preprocess"]
-    joins = context.option("gold.in_corpus") and (folder / "gold").is_dir()
-    return [folder / "corpus", *([folder / "gold"] if joins else [])]
 
 
 def sample_links(
@@ -148,16 +132,6 @@ def _sample(
     if remote:
         wait_for([block.folder for block in text.blocks])
         wait_for([item.folder for item in items])
-
-
-def clear_work(folder: Path) -> None:
-    """Remove what sampling left in a stage's folder; whatever happens meanwhile, it is there whole or not."""
-    ended = folder / f"{WORK}.ended"
-    shutil.rmtree(ended, ignore_errors=True)
-    if (folder / WORK).exists():
-        os.rename(folder / WORK, ended)
-        # On a network disk a file that a worker still reads keeps its folder: no reason to fail at the end.
-        shutil.rmtree(ended, ignore_errors=True)
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,7 @@ from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus
 from align.statistics.cooccurrence import Cooccurrence
 from align.statistics.lexicon import Lexicon
-from pipeline.stages.lexicon.sampling import text_folders
+from pipeline.stages.lexicon.places import text_folders
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
 from pipeline.work.resources import show_size

@@ -17,8 +17,9 @@ from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
 from align.statistics.lexicon import Lexicon
 from pipeline.config.configuration import Config
+from pipeline.stages.lexicon.places import clear_work
 from pipeline.stages.lexicon.prior_model import load_prior, local_files, prior_counts, prior_folder
-from pipeline.stages.lexicon.sampling import MAX_CHAINS, clear_work, sample_links
+from pipeline.stages.lexicon.sampling import MAX_CHAINS, sample_links
 from pipeline.stages.lexicon.selection import Selection
 from pipeline.stages.lexicon.tables import make_tables
 from pipeline.work import memory

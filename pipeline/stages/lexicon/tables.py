@@ -12,8 +12,8 @@ from align.statistics.cooccurrence import Cooccurrence, index
 from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.mapper import Mapper, Threads
 from pipeline.stages.lexicon.cluster import Files
+from pipeline.stages.lexicon.places import WORK, clear_work, texts
 from pipeline.stages.lexicon.prior_model import PriorModel
-from pipeline.stages.lexicon.sampling import WORK, clear_work, texts
 from pipeline.stages.lexicon.selection import Selection
 from pipeline.work import checkpoint
 from pipeline.work.resources import show_size

@@ -1,0 +1,37 @@
+"""Where the stage ``lexicon`` reads its text, leaves its results, and keeps unfinished work."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+
+from align.data.corpus import Corpus
+from pipeline.work.stage import StageContext
+
+# Beside the tables: expected links, and posteriors of the corpus and of the gold text; unfinished work.
+LINKS, POSTERIORS = "links", "posteriors"
+CORPUS, GOLD = "corpus", "gold"
+WORK = "sampling"
+
+
+def texts(context: StageContext) -> list[Corpus]:
+    """Return the corpus and, where its text joins the corpus, the gold text."""
+    return [Corpus.load(folder) for folder in text_folders(context)]
+
+
+def text_folders(context: StageContext) -> list[Path]:
+    """Return where they lie."""
+    folder = context.inputs["preprocess"]
+    joins = context.option("gold.in_corpus") and (folder / GOLD).is_dir()
+    return [folder / CORPUS, *([folder / GOLD] if joins else [])]
+
+
+def clear_work(folder: Path) -> None:
+    """Remove the unfinished work in a folder; whatever happens meanwhile, it is there whole or not."""
+    ended = folder / f"{WORK}.ended"
+    shutil.rmtree(ended, ignore_errors=True)
+    if (folder / WORK).exists():
+        os.rename(folder / WORK, ended)
+        # On a network disk a file that a worker still reads keeps its folder: no reason to fail at the end.
+        shutil.rmtree(ended, ignore_errors=True)
