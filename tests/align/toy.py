@@ -28,11 +28,6 @@ DIMENSIONS = 5
 WORD_WEIGHTS = {"extra.source.always": 0.5, "extra.target.always": 0.25, "extra.target.content": 0.1}
 
 
-def shapes_of(corpus):
-    """Return the numbers of words of each pair, shape (N, 2)."""
-    return corpus.shapes()
-
-
 def posteriors_of(shapes, forward, reverse):
     """Return what is kept of the posteriors of every edge, uint16 both ways, all pairs being sampled."""
     starts, lowest = edge_offsets(shapes), round(LEAST * POSTERIOR_SCALE)

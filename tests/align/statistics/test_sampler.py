@@ -12,7 +12,6 @@ from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import SCALE, Posteriors
 from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import Average, Block, ChainSettings, Schedule, Sums, run_chain
-from tests.align import toy
 
 MAX_FERTILITY = len(prior.FERTILITY) - 1
 
@@ -80,7 +79,7 @@ def dense(corpus, both, found):
     starts = corpus.source.offsets, corpus.target.offsets
     kept = Posteriors.of_candidates(starts, both, found[0][0], found[1][0], least=0.0)
     matrices = []
-    for pair, shape in enumerate(toy.shapes_of(corpus)):
+    for pair, shape in enumerate(corpus.shapes()):
         each = kept.block(pair, pair + 1).dense(shape[None])
         matrices.append([values.reshape(shape) for values in each])
     return matrices

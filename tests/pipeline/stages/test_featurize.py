@@ -81,7 +81,7 @@ def test_what_was_sampled_of_them(inputs, tmp_path, monkeypatch):
     monkeypatch.setattr(featurize, "_PAIRS_A_BLOCK", 2)
     stored = []
     for name, text in (("corpus", CORPUS), ("gold", GOLD)):
-        shapes = toy.shapes_of(text)
+        shapes = text.shapes()
         both = np.random.default_rng(len(text)).integers(0, 65536, (2, shapes.prod(axis=1).sum()))
         stored.append(toy.posteriors_of(shapes, *both.astype(np.uint16)))
         stored[-1].save(inputs["lexicon"] / "posteriors" / name)

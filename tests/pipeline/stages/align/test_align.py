@@ -176,7 +176,7 @@ class TestStoredPosteriors:
         model = toy.toy_model()
         weights = np.array([{"bias": -0.5, "sampled": 1.0}.get(name, 0.0) for name in model.names])
         replace(model, weights=weights).save(inputs["train"])
-        shapes = toy.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
+        shapes = Corpus.load(inputs["preprocess"] / "corpus").shapes()
         sampled = np.array([0, 3, 9])
         edges = edge_offsets(shapes[sampled])
         probabilities = np.zeros(edges[-1], dtype=np.uint16)
@@ -423,7 +423,7 @@ class TestWorkers:
     def test_long_pairs_make_small_blocks(self, inputs, monkeypatch):
         monkeypatch.setattr(stage, "_EDGES_A_BLOCK", 40)
         stops = [stop for _, stop, _, _ in stage._pieces(inputs["preprocess"], 100)]
-        shapes = toy.shapes_of(Corpus.load(inputs["preprocess"] / "corpus"))
+        shapes = Corpus.load(inputs["preprocess"] / "corpus").shapes()
         edges = [shapes[a:b].prod(axis=1) for a, b in pairwise([0, *stops])]
         assert stops[-1] == len(LINES)
         assert len(stops) > 2
