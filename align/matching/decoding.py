@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.core.kernels import kernel
+from align.core.ragged import word_offsets
 from align.features import Edges
 from align.features.scoring import Scores, score_edges
 from align.matching import assignment, fertility
@@ -73,8 +73,7 @@ def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Deco
         raise ValueError("decoding: several links a word, but no features of words")
     links = fertility.solve(raised, shapes, offsets, *scored.costs, max_fertility=max_fertility)
     linked = np.flatnonzero(links)
-    charges = np.zeros(len(linked))
-    _charge(scores, linked, shapes, *scored.costs, charges)
+    charges = _charges(scored, linked)
     left = scores.copy()
     left[linked] -= charges
     return Decoded(left, linked, charges)
@@ -95,63 +94,18 @@ def places(scored: Scores, linked: np.ndarray) -> np.ndarray:
     ndarray of int64, shape (3, L)
         Pairs from 0; words counted over all pairs.
     """
-    found = np.empty((3, len(linked)), dtype=np.int64)
-    _place(linked, scored.shapes, found)
-    return found
+    pairs = np.searchsorted(scored.offsets, linked, side="right") - 1
+    j, k = np.divmod(linked - scored.offsets[pairs], scored.shapes[pairs, 1])
+    source, target = word_offsets(scored.shapes)
+    return np.stack([pairs, source[pairs] + j, target[pairs] + k])
 
 
-@kernel
-def _place(linked: np.ndarray, shapes: np.ndarray, found: np.ndarray) -> None:
-    at, first, source, target = 0, 0, 0, 0
-    for i in range(len(shapes)):
-        n, m = int(shapes[i, 0]), int(shapes[i, 1])
-        while at < len(linked) and linked[at] < first + n * m:
-            j = (linked[at] - first) // m
-            found[0, at], found[1, at] = i, source + j
-            found[2, at] = target + linked[at] - first - j * m
-            at += 1
-        first += n * m
-        source += n
-        target += m
-
-
-@kernel
-def _charge(
-    scores: np.ndarray,
-    linked: np.ndarray,
-    shapes: np.ndarray,
-    source_costs: np.ndarray,
-    target_costs: np.ndarray,
-    charges: np.ndarray,
-) -> None:
-    """Add to ``charges`` what links cost: all but the strongest of each word, the first of equals."""
-    words = 1
-    for i in range(len(shapes)):
-        words = max(words, shapes[i, 0], shapes[i, 1])
-    best, links = np.empty((2, words), dtype=np.int64), np.empty((2, words), dtype=np.int64)
-    at, first, source, target = 0, 0, 0, 0
-    for i in range(len(shapes)):
-        n, m = int(shapes[i, 0]), int(shapes[i, 1])
-        links[0, :n] = 0
-        links[1, :m] = 0
-        stop = at
-        while stop < len(linked) and linked[stop] < first + n * m:
-            j = (linked[stop] - first) // m
-            k = linked[stop] - first - j * m
-            for side in range(2):
-                word = j if side == 0 else k
-                if links[side, word] == 0 or scores[linked[stop]] > scores[linked[best[side, word]]]:
-                    best[side, word] = stop
-                links[side, word] += 1
-            stop += 1
-        for link in range(at, stop):
-            j = (linked[link] - first) // m
-            k = linked[link] - first - j * m
-            if links[0, j] > 1 and best[0, j] != link:
-                charges[link] += source_costs[source + j]
-            if links[1, k] > 1 and best[1, k] != link:
-                charges[link] += target_costs[target + k]
-        at = stop
-        first += n * m
-        source += n
-        target += m
+def _charges(scored: Scores, linked: np.ndarray) -> np.ndarray:
+    """Return what links cost: all but the strongest of each word, the first of equals."""
+    assert scored.costs is not None
+    charges, scores = np.zeros(len(linked)), scored.scores[linked]
+    for words, costs in zip(places(scored, linked)[1:], scored.costs, strict=True):
+        order = np.lexsort((-scores, words))  # a stable sort: equals stay in their order
+        weaker = order[1:][words[order[1:]] == words[order[:-1]]]
+        charges[weaker] += costs[words[weaker]]
+    return charges

@@ -263,7 +263,10 @@ def _solve_pair(
     split, adjusted, linked = reals[0, : n * m], reals[1, : n * m], found[0, : n * m]
     best, bound, scale, waited = 0.0, np.inf, 1.0, 0
     targets[0, :n] = -1
-    _halve(bonus, n, m, split)
+    # start with half of each bonus at the first of its two edges; there is none without a second
+    split[:] = 0.5 * bonus
+    split.reshape(n, m)[-1:, :] = 0.0
+    split.reshape(n, m)[:, -1:] = 0.0
     for _ in range(steps):
         _adjust(theta, bonus, split, n, m, adjusted)
         assignment.solve_pair(adjusted, n, m, linked, prices, wholes)
@@ -291,25 +294,14 @@ def _solve_pair(
 
 
 @kernel
-def _halve(bonus: np.ndarray, n: int, m: int, split: np.ndarray) -> None:
-    """Start with half of each bonus at the first of its two edges; there is none without a second."""
-    split[:] = 0.0
-    for j in range(n - 1):
-        for k in range(m - 1):
-            split[j * m + k] = 0.5 * bonus[j * m + k]
-
-
-@kernel
 def _adjust(
     theta: np.ndarray, bonus: np.ndarray, split: np.ndarray, n: int, m: int, adjusted: np.ndarray
 ) -> None:
     """Fill ``adjusted`` with the weights and each edge's parts of its two bonuses."""
-    for edge in range(n * m):
-        adjusted[edge] = theta[edge] + split[edge]
-    for j in range(n - 1):
-        for k in range(m - 1):
-            edge = j * m + k
-            adjusted[edge + m + 1] += bonus[edge] - split[edge]
+    adjusted[:] = theta + split
+    rest = (bonus - split).reshape(n, m)
+    if n > 0 and m > 0:
+        adjusted.reshape(n, m)[1:, 1:] += rest[:-1, :-1]
 
 
 @kernel

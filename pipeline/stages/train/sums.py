@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -26,6 +27,8 @@ from pipeline.work.stage import StageContext
 # Fewer pairs are summed here, on threads: that takes some tenths of a second, and sending has its price.
 LEAST_PAIRS = 4000
 
+_OF_PROBLEM = ("cost_fn", "cost_fp", "max_fertility", "oracle")
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -40,8 +43,8 @@ class Piece:
     pairs : ndarray of int64, shape (n,)
         Some of the labelled pairs, n >= 1.
     w : ndarray of float64, shape (d,) or (r, d)
-    cost_fn, cost_fp, max_fertility, oracle
-        As of :class:`align.learning.cross_validation.Learner`.
+    options : dict
+        Of :class:`align.learning.cross_validation.Learner`, those that make the problem.
     """
 
     featurize: str
@@ -49,10 +52,7 @@ class Piece:
     made: str
     pairs: np.ndarray
     w: np.ndarray
-    cost_fn: float
-    cost_fp: float
-    max_fertility: int
-    oracle: str
+    options: dict[str, Any]
 
 
 def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summing | None]:
@@ -64,6 +64,8 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
         if not isinstance(context.engine, Dask) or problem.n < LEAST_PAIRS:
             return threaded(problem, context.jobs)
 
+        options = {name: getattr(learner, name) for name in _OF_PROBLEM}
+
         def summing(
             _: Problem, w: np.ndarray, pieces: Sequence[range]
         ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
@@ -74,10 +76,7 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
                     made,
                     pairs[piece.start : piece.stop],
                     w,
-                    learner.cost_fn,
-                    learner.cost_fp,
-                    learner.max_fertility,
-                    learner.oracle,
+                    options,
                 )
                 for piece in pieces
             )
@@ -93,14 +92,7 @@ def sum_piece(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
     # mapped anew for each piece, or in time all features would count as memory of the worker
     edges, labels = load_edges(Path(piece.featurize)), _labels(piece.label, piece.made)
     first, last = int(piece.pairs.min()), int(piece.pairs.max()) + 1
-    learner = Learner(
-        edges.block(first, last),
-        labels.block(first, last),
-        cost_fn=piece.cost_fn,
-        cost_fp=piece.cost_fp,
-        max_fertility=piece.max_fertility,
-        oracle=piece.oracle,
-    )
+    learner = Learner(edges.block(first, last), labels.block(first, last), **piece.options)
     problem = learner.problem(piece.pairs - first)
     return piece_sums(problem, piece.w, range(problem.n))
 
