@@ -21,9 +21,40 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from align.core.kernels import kernel
+
+
+class Work(NamedTuple):
+    """Working memory of :func:`solve_pair`, from :func:`scratch`.
+
+    Attributes
+    ----------
+    u, v : ndarray of float64
+        Prices of rows and columns.
+    distance : ndarray of float64
+        Of the columns from the root of a search.
+    column_of, row_of : ndarray of int64
+        The column linked to each row, and the row linked to each column, or -1.
+    before : ndarray of int64
+        The row each column was reached from.
+    order : ndarray of int64
+        The columns in the order of a search.
+    waiting : ndarray of int64
+        Rows that bidding has left.
+    """
+
+    u: np.ndarray
+    v: np.ndarray
+    distance: np.ndarray
+    column_of: np.ndarray
+    row_of: np.ndarray
+    before: np.ndarray
+    order: np.ndarray
+    waiting: np.ndarray
 
 
 def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -106,40 +137,39 @@ def writeable(values: np.ndarray) -> np.ndarray:
 @kernel
 def _solve_block(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, links: np.ndarray) -> None:
     """Solve every pair into ``links``."""
-    reals, wholes = scratch(shapes)
+    work = scratch(shapes)
     for pair in range(len(shapes)):
         n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
         first, last = offsets[pair], offsets[pair + 1]
-        solve_pair(theta[first:last], n, m, links[first:last], reals, wholes)
+        solve_pair(theta[first:last], n, m, links[first:last], work)
 
 
 @kernel
-def scratch(shapes: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Return working memory (reals, wholes) for :func:`solve_pair`, enough for every pair of ``shapes``."""
+def scratch(shapes: np.ndarray) -> Work:
+    """Return working memory for :func:`solve_pair`, enough for every pair of ``shapes``."""
     size = 0
     for pair in range(len(shapes)):
         size = max(size, shapes[pair, 0], shapes[pair, 1])
-    return np.empty((3, size)), np.empty((5, size), dtype=np.int64)
+    reals, wholes = np.empty((3, size)), np.empty((5, size), dtype=np.int64)
+    return Work(reals[0], reals[1], reals[2], wholes[0], wholes[1], wholes[2], wholes[3], wholes[4])
 
 
 @kernel
-def solve_pair(
-    theta: np.ndarray, n: int, m: int, links: np.ndarray, reals: np.ndarray, wholes: np.ndarray
-) -> None:
+def solve_pair(theta: np.ndarray, n: int, m: int, links: np.ndarray, work: Work) -> None:
     """Solve one pair: ``theta`` (n * m,) finite float64 row by row, ``links`` (n * m,) bool is overwritten.
 
-    ``reals`` and ``wholes`` come from :func:`scratch`. Kernels that make theta themselves call this.
+    Kernels that make theta themselves call this.
     """
     if n > m:  # the shorter side enters: fewer rows to insert, and shorter paths
         turned = np.empty(n * m)
         for row in range(n):
             for column in range(m):
                 turned[column * n + row] = theta[row * m + column]
-        _assign(turned, m, n, reals, wholes)
+        _assign(turned, m, n, work)
     else:
-        _assign(theta, n, m, reals, wholes)
+        _assign(theta, n, m, work)
     links[:] = False
-    column_of = wholes[0]
+    column_of = work.column_of
     for row in range(min(n, m)):
         if column_of[row] >= 0:
             edge = column_of[row] * m + row if n > m else row * m + column_of[row]
@@ -147,22 +177,21 @@ def solve_pair(
 
 
 @kernel
-def _assign(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.ndarray) -> None:
-    """Leave in ``wholes[0]`` the column linked to each row, or -1."""
-    waiting = _bid(theta, n, m, reals, wholes)
+def _assign(theta: np.ndarray, n: int, m: int, work: Work) -> None:
+    """Leave in ``work`` the column linked to each row, or -1."""
+    waiting = _bid(theta, n, m, work)
     if waiting > 0:
-        _augment(theta, n, m, waiting, reals, wholes)
+        _augment(theta, n, m, waiting, work)
 
 
 @kernel
-def _bid(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.ndarray) -> int:
-    """Link rows by bidding; returns how many are left waiting in ``wholes[4]``.
+def _bid(theta: np.ndarray, n: int, m: int, work: Work) -> int:
+    """Link rows by bidding; returns how many are left waiting.
 
     A row takes its best column and raises the column's price v by its lead over the second best (staying
     alone, worth 0, counts as a choice); a row so driven out bids again. Prices of free columns stay 0.
     """
-    u, v = reals[0], reals[1]
-    column_of, row_of, waiting = wholes[0], wholes[1], wholes[4]
+    u, v, _, column_of, row_of, _, _, waiting = work
     v[:m] = 0.0
     row_of[:m] = -1
     column_of[:n] = -1
@@ -201,14 +230,13 @@ def _bid(theta: np.ndarray, n: int, m: int, reals: np.ndarray, wholes: np.ndarra
 
 
 @kernel
-def _augment(theta: np.ndarray, n: int, m: int, waits: int, reals: np.ndarray, wholes: np.ndarray) -> None:
+def _augment(theta: np.ndarray, n: int, m: int, waits: int, work: Work) -> None:
     """Insert the waiting rows, each by a shortest path (Dijkstra on reduced costs).
 
     ``order`` holds the columns in three runs: those reached, those linked but not reached, the free ones; the
     runs end at ``reached``, ``taken`` and m.
     """
-    u, v, distance = reals[0], reals[1], reals[2]
-    column_of, row_of, before, order, waiting = wholes[0], wholes[1], wholes[2], wholes[3], wholes[4]
+    u, v, distance, _, row_of, before, order, waiting = work
     taken, last = 0, m
     for column in range(m):
         if row_of[column] >= 0:
@@ -259,14 +287,13 @@ def _augment(theta: np.ndarray, n: int, m: int, waits: int, reals: np.ndarray, w
             column = order[end_place]
             order[end_place], order[taken] = order[taken], column
             taken += 1
-        _move_on(root, end_row, column, column_of, row_of, before)
+        _move_on(root, end_row, column, work)
 
 
 @kernel
-def _move_on(
-    root: int, row: int, column: int, column_of: np.ndarray, row_of: np.ndarray, before: np.ndarray
-) -> None:
+def _move_on(root: int, row: int, column: int, work: Work) -> None:
     """Flip the path from ``root`` to ``row``: each of its rows moves on to the column reached from it."""
+    column_of, row_of = work.column_of, work.row_of
     while True:
         left = column_of[row]
         column_of[row] = column
@@ -275,4 +302,4 @@ def _move_on(
         if row == root:
             return
         column = left
-        row = before[column]
+        row = work.before[column]

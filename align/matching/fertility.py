@@ -25,11 +25,63 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
-from align.core.kernels import Arrays, kernel
+from align.core.kernels import kernel
 from align.core.ragged import word_offsets
 from align.matching.assignment import checked_block, writeable
+
+
+class Work(NamedTuple):
+    """Working memory of :func:`solve_pair`, from :func:`scratch`.
+
+    Attributes
+    ----------
+    value, place, column_of, row_of
+        Of the edges above 0, row by row: weight, place in ``theta``, column and row.
+    held : ndarray of int64
+        The links of each column, in slots.
+    u, v : ndarray of float64
+        Prices of rows and columns.
+    starts : ndarray of int64
+        The edges of a row are ``starts[row]`` to ``starts[row + 1]``.
+    row_degree, column_degree : ndarray of int64
+        Links of each row and column.
+    distance, before, waiting, passed
+        Of a search, over rows and then columns: how far each is, the edge it was reached by, those that wait
+        to be passed, and those passed.
+    """
+
+    value: np.ndarray
+    place: np.ndarray
+    column_of: np.ndarray
+    row_of: np.ndarray
+    held: np.ndarray
+    u: np.ndarray
+    v: np.ndarray
+    starts: np.ndarray
+    row_degree: np.ndarray
+    column_degree: np.ndarray
+    distance: np.ndarray
+    before: np.ndarray
+    waiting: np.ndarray
+    passed: np.ndarray
+
+
+class _Pair(NamedTuple):
+    """The pair as it is solved: the words of the shorter side are its rows.
+
+    ``slots`` is how many links a column can hold: those of column k are held in ``held[k * slots:]``.
+    """
+
+    rows: int
+    columns: int
+    row_costs: np.ndarray
+    column_costs: np.ndarray
+    max_fertility: int
+    slots: int
 
 
 def solve(
@@ -119,19 +171,29 @@ def _solve_block(
 
 
 @kernel
-def scratch(shapes: np.ndarray) -> Arrays:
+def scratch(shapes: np.ndarray) -> Work:
     """Return working memory for :func:`solve_pair`, enough for every pair of ``shapes``."""
     size, edges = 1, 0
     for pair in range(len(shapes)):
         size = max(size, shapes[pair, 0], shapes[pair, 1])
         edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
-    return (
+    of_edges, prices = np.empty((4, edges), dtype=np.int64), np.empty((2, size))
+    of_words, search = np.empty((3, size + 1), dtype=np.int64), np.empty((3, 2 * size), dtype=np.int64)
+    return Work(
         np.empty(edges),
-        np.empty((4, edges), dtype=np.int64),
-        np.empty((2, size)),
-        np.empty((3, size + 1), dtype=np.int64),
+        of_edges[0],
+        of_edges[1],
+        of_edges[2],
+        of_edges[3],
+        prices[0],
+        prices[1],
+        of_words[0],
+        of_words[1],
+        of_words[2],
         np.empty(2 * size),
-        np.empty((3, 2 * size), dtype=np.int64),
+        search[0],
+        search[1],
+        search[2],
     )
 
 
@@ -144,30 +206,27 @@ def solve_pair(
     target_costs: np.ndarray,
     max_fertility: int,
     links: np.ndarray,
-    work: Arrays,
+    work: Work,
 ) -> None:
     """Solve one pair: ``theta`` (n * m,) finite float64 row by row, ``links`` (n * m,) bool is overwritten.
 
-    ``work`` comes from :func:`scratch`. The shorter side enters, its words are the rows here: fewer
-    searches.
+    The shorter side enters, its words are the rows: fewer searches.
     """
     links[:] = False
     if n > m:
         _gather(theta, m, n, 1, m, work)
-        _enter(m, n, target_costs, source_costs, max_fertility, links, work)
+        slots = min(max_fertility, m)
+        _enter(_Pair(m, n, target_costs, source_costs, max_fertility, slots), links, work)
     else:
         _gather(theta, n, m, m, 1, work)
-        _enter(n, m, source_costs, target_costs, max_fertility, links, work)
+        slots = min(max_fertility, n)
+        _enter(_Pair(n, m, source_costs, target_costs, max_fertility, slots), links, work)
 
 
 @kernel
-def _gather(theta: np.ndarray, rows: int, columns: int, down: int, right: int, work: Arrays) -> None:
-    """List the edges above 0, row by row: weight, place in ``theta``, column, row.
-
-    The edges of a row are ``starts[row]:starts[row + 1]``.
-    """
-    value, wholes, starts = work[0], work[1], work[3][0]
-    place, column_of, row_of = wholes[0], wholes[1], wholes[2]
+def _gather(theta: np.ndarray, rows: int, columns: int, down: int, right: int, work: Work) -> None:
+    """List the edges above 0, row by row."""
+    value, place, column_of, row_of, starts = work.value, work.place, work.column_of, work.row_of, work.starts
     count = 0
     for row in range(rows):
         starts[row] = count
@@ -181,43 +240,22 @@ def _gather(theta: np.ndarray, rows: int, columns: int, down: int, right: int, w
 
 
 @kernel
-def _enter(
-    rows: int,
-    columns: int,
-    row_costs: np.ndarray,
-    column_costs: np.ndarray,
-    max_fertility: int,
-    links: np.ndarray,
-    work: Arrays,
-) -> None:
+def _enter(pair: _Pair, links: np.ndarray, work: Work) -> None:
     """Let each row take its links, one after the other, as long as they pay."""
-    value, column_of, held = work[0], work[1][1], work[1][3]
-    u, v = work[2][0], work[2][1]
-    starts, row_degree, column_degree = work[3][0], work[3][1], work[3][2]
-    slots = min(max_fertility, rows)  # the links of column k are held[k * slots:][:column_degree[k]]
+    rows, columns, row_costs, column_costs, max_fertility, slots = pair
+    u, v, starts, row_degree, column_degree = work.u, work.v, work.starts, work.row_degree, work.column_degree
     v[:columns] = 0.0
     row_degree[:rows] = 0
     column_degree[:columns] = 0
     for root in range(rows):
         u[root] = 0.0
         for edge in range(starts[root], starts[root + 1]):
-            u[root] = max(u[root], value[edge] - v[column_of[edge]])
+            u[root] = max(u[root], work.value[edge] - v[work.column_of[edge]])
         while row_degree[root] < max_fertility:
             price = row_costs[root] if row_degree[root] > 0 else 0.0
             if u[root] <= price:
                 break
-            end = _search(
-                root,
-                u[root] - price,
-                rows,
-                columns,
-                row_costs,
-                column_costs,
-                max_fertility,
-                slots,
-                links,
-                work,
-            )
+            end = _search(root, u[root] - price, pair, links, work)
             if end < 0:
                 u[root] = price
                 break
@@ -226,37 +264,24 @@ def _enter(
                 if column_degree[column] > 0:
                     v[column] = column_costs[column]
                 column_degree[column] += 1
-                held[column * slots + column_degree[column] - 1] = -1
+                work.held[column * slots + column_degree[column] - 1] = -1
             else:
                 row_degree[end] -= 1
                 u[end] = row_costs[end] if row_degree[end] > 0 else 0.0
             row_degree[root] += 1
-            _flip(end, root, rows, slots, links, work)
+            _flip(end, root, pair, links, work)
 
 
 @kernel
-def _search(
-    root: int,
-    limit: float,
-    rows: int,
-    columns: int,
-    row_costs: np.ndarray,
-    column_costs: np.ndarray,
-    max_fertility: int,
-    slots: int,
-    links: np.ndarray,
-    work: Arrays,
-) -> int:
+def _search(root: int, limit: float, pair: _Pair, links: np.ndarray, work: Work) -> int:
     """Find the cheapest path from ``root`` to a word that takes or drops a link, and adjust the prices.
 
     Returns the word at the end: a row, or ``rows`` + a column; -1 where nothing is cheaper than ``limit``.
     ``before`` has the edge by which each word was reached.
     """
-    value, place, column_of, row_of, held = work[0], work[1][0], work[1][1], work[1][2], work[1][3]
-    u, v = work[2][0], work[2][1]
-    starts, row_degree, column_degree = work[3][0], work[3][1], work[3][2]
-    distance = work[4]
-    before, waiting, passed = work[5][0], work[5][1], work[5][2]
+    rows, columns, row_costs, column_costs, max_fertility, slots = pair
+    value, place, column_of, row_of, held, u, v, starts, row_degree, column_degree = work[:10]
+    distance, before, waiting, passed = work[10:]
     distance[: rows + columns] = np.inf
     length, end, waits, count = limit, -1, 0, 0
     word, base = root, 0.0
@@ -316,10 +341,10 @@ def _search(
 
 
 @kernel
-def _flip(end: int, root: int, rows: int, slots: int, links: np.ndarray, work: Arrays) -> None:
+def _flip(end: int, root: int, pair: _Pair, links: np.ndarray, work: Work) -> None:
     """Flip the path from ``root`` to ``end``: each row on it moves from a column to the next."""
-    place, column_of, row_of, held = work[1][0], work[1][1], work[1][2], work[1][3]
-    before = work[5][0]
+    place, column_of, row_of, held, before = work.place, work.column_of, work.row_of, work.held, work.before
+    rows, slots = pair.rows, pair.slots
     freed = -1  # the linked edge that the place of the next column is taken from
     word = end
     if end < rows:

@@ -116,10 +116,9 @@ def scratch(shapes: np.ndarray) -> Work:
         edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
     few = np.empty(size + 1, dtype=np.int64), np.empty(edges, dtype=np.int64), np.empty(edges)
     many = np.empty(size + 1, dtype=np.int64), np.empty(edges, dtype=np.int64), np.empty(edges)
-    reals, wholes = assignment.scratch(shapes)
     links = np.empty(edges, dtype=np.bool_)
     system = np.empty((size, size)), np.empty(edges), np.empty((2, size), dtype=np.bool_)
-    return few, many, np.empty((14, size)), system, reals, wholes, links
+    return few, many, np.empty((14, size)), system, assignment.scratch(shapes), links
 
 
 @kernel
@@ -141,7 +140,7 @@ def project_pair(
     is the start, and what is found is left there. Without, the start is the prices of the assignment
     problem with weights ``a``: near the solution where ``a`` is so far outside that it is all but a matching.
     """
-    few, many, reals, system, own_reals, wholes, links = work
+    few, many, reals, system, matching, links = work
     turned = n > m
     least = _LEAST_LOGARITHM if entropic else _LEAST
     scale = _gather(a, n, m, least, turned, few, many)
@@ -152,8 +151,8 @@ def project_pair(
     elif scale > 1.0:
         for edge in range(n * m):
             z[edge] = max(a[edge], least)
-        assignment.solve_pair(z, n, m, links[: n * m], own_reals, wholes)
-        v[:] = np.maximum(own_reals[1][:long], 0.0)
+        assignment.solve_pair(z, n, m, links[: n * m], matching)
+        v[:] = np.maximum(matching.v[:long], 0.0)
     else:
         v[:] = 0.0
     solved = _minimise(

@@ -32,7 +32,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from align.core.errors import WorkError
-from align.core.kernels import Arrays, kernel
+from align.core.kernels import kernel
 from align.matching import assignment
 from align.matching.assignment import checked_block
 
@@ -80,6 +80,36 @@ class Relaxed(NamedTuple):
     links: np.ndarray
     value: float
     integral: bool
+
+
+class _Pair(NamedTuple):
+    """What is solved: weights and bonuses of the edges of n x m words, row by row."""
+
+    theta: np.ndarray
+    bonus: np.ndarray
+    n: int
+    m: int
+
+
+class _Work(NamedTuple):
+    """Working memory.
+
+    Attributes
+    ----------
+    reals : ndarray of float64, shape (3, E)
+        Of the edges: the first's part of each bonus, adjusted weights, and those of the local search.
+    found : ndarray of bool, shape (2, E)
+        Matchings by the last two.
+    matching
+        Of the assignment.
+    targets : ndarray of int64, shape (3, n)
+        The target of each source word, or -1: the best, the one found last, and the one tried.
+    """
+
+    reals: np.ndarray
+    found: np.ndarray
+    matching: assignment.Work
+    targets: np.ndarray
 
 
 def solve(
@@ -236,30 +266,27 @@ def _solve_block(
 ) -> None:
     """Solve every pair of a block into ``links`` (E,), ``values`` and ``bounds`` (N,)."""
     edges, size = 0, 0
-    for pair in range(len(shapes)):
-        edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
-        size = max(size, shapes[pair, 0], shapes[pair, 1])
+    for i in range(len(shapes)):
+        edges = max(edges, shapes[i, 0] * shapes[i, 1])
+        size = max(size, shapes[i, 0], shapes[i, 1])
     reals, found = np.empty((3, edges)), np.empty((2, edges), dtype=np.bool_)
-    prices, wholes = assignment.scratch(shapes)
     targets = np.empty((3, size), dtype=np.int64)
-    work = (reals, found, prices, wholes, targets)
-    for pair in range(len(shapes)):
-        n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
-        first, last = offsets[pair], offsets[pair + 1]
-        values[pair], bounds[pair] = _solve_pair(
-            theta[first:last], bonus[first:last], n, m, steps, tolerance, work
-        )
+    work = _Work(reals, found, assignment.scratch(shapes), targets)
+    for i in range(len(shapes)):
+        n, m = int(shapes[i, 0]), int(shapes[i, 1])
+        first, last = offsets[i], offsets[i + 1]
+        pair = _Pair(theta[first:last], bonus[first:last], n, m)
+        values[i], bounds[i] = _solve_pair(pair, steps, tolerance, work)
         for j in range(n):
             if targets[0, j] >= 0:
                 links[first + j * m + targets[0, j]] = True
 
 
 @kernel
-def _solve_pair(
-    theta: np.ndarray, bonus: np.ndarray, n: int, m: int, steps: int, tolerance: float, work: Arrays
-) -> tuple[float, float]:
-    """Leave the target of each source word, or -1, in ``work[4][0]``; return (value, bound)."""
-    reals, found, prices, wholes, targets = work
+def _solve_pair(pair: _Pair, steps: int, tolerance: float, work: _Work) -> tuple[float, float]:
+    """Leave the target of each source word, or -1, in ``work.targets[0]``; return (value, bound)."""
+    _, bonus, n, m = pair
+    reals, found, matching, targets = work
     split, adjusted, linked = reals[0, : n * m], reals[1, : n * m], found[0, : n * m]
     best, bound, scale, waited = 0.0, np.inf, 1.0, 0
     targets[0, :n] = -1
@@ -268,8 +295,8 @@ def _solve_pair(
     split.reshape(n, m)[-1:, :] = 0.0
     split.reshape(n, m)[:, -1:] = 0.0
     for _ in range(steps):
-        _adjust(theta, bonus, split, n, m, adjusted)
-        assignment.solve_pair(adjusted, n, m, linked, prices, wholes)
+        _adjust(pair, split, adjusted)
+        assignment.solve_pair(adjusted, n, m, linked, matching)
         upper = 0.0
         for edge in range(n * m):
             if linked[edge]:
@@ -277,27 +304,26 @@ def _solve_pair(
         waited = 0 if upper < bound else waited + 1
         bound = min(bound, upper)
         _targets_of(linked, n, m, targets[1])
-        value = _value(theta, bonus, n, m, targets[1])
+        value = _value(pair, targets[1])
         slack = tolerance * (1.0 + abs(bound))
         if value > best + _LEAST:
             best = value
             targets[0, :n] = targets[1, :n]
             if bound - best > slack:
-                best = _improve(theta, bonus, n, m, best, work)
+                best = _improve(pair, best, work)
         if bound - best <= slack:
             break
         if waited == _PATIENCE:
             scale, waited = 0.5 * scale, 0
-        if not _descend(linked, bonus, n, m, scale * (upper - best), split):
+        if not _descend(pair, linked, scale * (upper - best), split):
             break
     return best, max(bound, best)
 
 
 @kernel
-def _adjust(
-    theta: np.ndarray, bonus: np.ndarray, split: np.ndarray, n: int, m: int, adjusted: np.ndarray
-) -> None:
+def _adjust(pair: _Pair, split: np.ndarray, adjusted: np.ndarray) -> None:
     """Fill ``adjusted`` with the weights and each edge's parts of its two bonuses."""
+    theta, bonus, n, m = pair
     adjusted[:] = theta + split
     rest = (bonus - split).reshape(n, m)
     if n > 0 and m > 0:
@@ -305,11 +331,12 @@ def _adjust(
 
 
 @kernel
-def _descend(linked: np.ndarray, bonus: np.ndarray, n: int, m: int, excess: float, split: np.ndarray) -> bool:
+def _descend(pair: _Pair, linked: np.ndarray, excess: float, split: np.ndarray) -> bool:
     """Move ``split`` by a step of Polyak's length against the subgradient; False where this is 0.
 
     The subgradient of a bonus is y_jk - y_(j+1)(k+1); what would leave [0, bonus] does not count.
     """
+    _, bonus, n, m = pair
     square = 0.0
     for j in range(n - 1):
         for k in range(m - 1):
@@ -340,7 +367,8 @@ def _targets_of(linked: np.ndarray, n: int, m: int, targets: np.ndarray) -> None
 
 
 @kernel
-def _value(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, targets: np.ndarray) -> float:
+def _value(pair: _Pair, targets: np.ndarray) -> float:
+    theta, bonus, n, m = pair
     total = 0.0
     for j in range(n):
         k = targets[j]
@@ -352,19 +380,19 @@ def _value(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, targets: np.nda
 
 
 @kernel
-def _improve(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, best: float, work: Arrays) -> float:
+def _improve(pair: _Pair, best: float, work: _Work) -> float:
     """Improve ``targets[0]`` by local search; return its value.
 
     Moves: the best matching when each bonus is given for granted where its other edge is linked; a link put
     in the place of those of its two words, or taken out; the targets of two words exchanged; a run of
     consecutive links moved by one word of either side.
     """
-    targets = work[4]
-    current, trial = targets[0], targets[2]
+    theta, bonus, n, m = pair
+    current, trial = work.targets[0], work.targets[2]
     trial[:n] = current[:n]
     for _ in range(_ROUNDS):
         before = best
-        best = _linearised(theta, bonus, n, m, best, work)
+        best = _linearised(pair, best, work)
         for j in range(n):
             for k in range(m):
                 edge = j * m + k
@@ -373,24 +401,25 @@ def _improve(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, best: float, 
                     worth += bonus[edge - m - 1]
                 if current[j] == k:
                     trial[j] = -1
-                    best = _keep(theta, bonus, n, m, best, current, trial)
+                    best = _keep(pair, best, current, trial)
                 elif worth > 0.0:
                     _put(trial, n, j, k)
-                    best = _keep(theta, bonus, n, m, best, current, trial)
+                    best = _keep(pair, best, current, trial)
         for j in range(n):
             for other in range(j):
                 if current[j] >= 0 and current[other] >= 0:
                     trial[j], trial[other] = current[other], current[j]
-                    best = _keep(theta, bonus, n, m, best, current, trial)
-        best = _move_runs(theta, bonus, n, m, best, current, trial)
+                    best = _keep(pair, best, current, trial)
+        best = _move_runs(pair, best, current, trial)
         if best <= before:
             break
     return best
 
 
 @kernel
-def _linearised(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, best: float, work: Arrays) -> float:
-    reals, found, prices, wholes, targets = work
+def _linearised(pair: _Pair, best: float, work: _Work) -> float:
+    theta, bonus, n, m = pair
+    reals, found, matching, targets = work
     current, trial, weights, linked = targets[0], targets[2], reals[2, : n * m], found[1, : n * m]
     weights[:] = theta
     for j in range(n):
@@ -399,22 +428,14 @@ def _linearised(theta: np.ndarray, bonus: np.ndarray, n: int, m: int, best: floa
             weights[(j + 1) * m + k + 1] += bonus[j * m + k]
         if k > 0 and j > 0:
             weights[(j - 1) * m + k - 1] += bonus[(j - 1) * m + k - 1]
-    assignment.solve_pair(weights, n, m, linked, prices, wholes)
+    assignment.solve_pair(weights, n, m, linked, matching)
     _targets_of(linked, n, m, trial)
-    return _keep(theta, bonus, n, m, best, current, trial)
+    return _keep(pair, best, current, trial)
 
 
 @kernel
-def _move_runs(
-    theta: np.ndarray,
-    bonus: np.ndarray,
-    n: int,
-    m: int,
-    best: float,
-    current: np.ndarray,
-    trial: np.ndarray,
-) -> float:
-    first = 0
+def _move_runs(pair: _Pair, best: float, current: np.ndarray, trial: np.ndarray) -> float:
+    n, m, first = pair.n, pair.m, 0
     while first < n:
         last = first
         while current[first] >= 0 and last + 1 < n and current[last + 1] == current[last] + 1:
@@ -429,7 +450,7 @@ def _move_runs(
                         trial[j] = -1
                     for step in range(last - first + 1):
                         _put(trial, n, first + source + step, start + target + step)
-                    best = _keep(theta, bonus, n, m, best, current, trial)
+                    best = _keep(pair, best, current, trial)
         first = last + 1
     return best
 
@@ -444,17 +465,9 @@ def _put(targets: np.ndarray, n: int, j: int, k: int) -> None:
 
 
 @kernel
-def _keep(
-    theta: np.ndarray,
-    bonus: np.ndarray,
-    n: int,
-    m: int,
-    best: float,
-    current: np.ndarray,
-    trial: np.ndarray,
-) -> float:
+def _keep(pair: _Pair, best: float, current: np.ndarray, trial: np.ndarray) -> float:
     """Take ``trial`` if it is better than ``current``, whose value is ``best``; they are equal afterwards."""
-    value = _value(theta, bonus, n, m, trial)
+    n, value = pair.n, _value(pair, trial)
     if value > best + _LEAST:
         current[:n] = trial[:n]
         return value

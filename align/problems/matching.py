@@ -13,7 +13,7 @@ Where a word v may have up to K > 1 links, each after its first costs <w_x, phi_
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple, TypeAlias
+from typing import NamedTuple
 
 import numpy as np
 
@@ -23,8 +23,6 @@ from align.features import Edges
 from align.matching import assignment, fertility
 from align.problems.compiled import CompiledProblem, register
 from align.problems.labels import Labels
-
-Work: TypeAlias = tuple[Any, ...]
 
 # What an edge is to the loss.
 WRONG, SURE, FREE = 0, 1, 2
@@ -62,6 +60,28 @@ class MatchingData(NamedTuple):
     target_words: np.ndarray
     word_starts: np.ndarray
     max_fertility: np.ndarray
+
+
+class OracleWork(NamedTuple):
+    """Working memory of the oracle of any pair.
+
+    Attributes
+    ----------
+    theta, links
+        Weights of a pair's edges, and those of them that are linked.
+    matching, flow
+        Of the assignment, and of the flow where words may have several links.
+    prices, degrees
+        What further links of each side's words cost; the links of source words, gold and found, and those of
+        target words.
+    """
+
+    theta: np.ndarray
+    links: np.ndarray
+    matching: assignment.Work
+    flow: fertility.Work
+    prices: np.ndarray
+    degrees: np.ndarray
 
 
 class MatchingProblem(CompiledProblem):
@@ -188,24 +208,24 @@ def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, m
 
 
 @kernel
-def workspace(data: MatchingData) -> Work:
-    """Return working memory (theta, links, ...) for :func:`vertex` of any pair."""
+def workspace(data: MatchingData) -> OracleWork:
+    """Return working memory for :func:`vertex` of any pair."""
     shapes = data.shapes
     largest, size = 0, 0
     for pair in range(len(shapes)):
         largest = max(largest, shapes[pair, 0] * shapes[pair, 1])
         size = max(size, shapes[pair, 0], shapes[pair, 1])
-    reals, wholes = assignment.scratch(shapes)
     flow = fertility.scratch(shapes if data.max_fertility[0] > 1 else shapes[:0])
     theta, links = np.empty(largest), np.empty(largest, dtype=np.bool_)
-    return theta, links, reals, wholes, np.empty((2, size)), np.empty((4, size), dtype=np.int64), flow
+    prices, degrees = np.empty((2, size)), np.empty((4, size), dtype=np.int64)
+    return OracleWork(theta, links, assignment.scratch(shapes), flow, prices, degrees)
 
 
 @kernel
-def vertex(data: MatchingData, w: np.ndarray, i: int, psi: np.ndarray, work: Work) -> float:
+def vertex(data: MatchingData, w: np.ndarray, i: int, psi: np.ndarray, work: OracleWork) -> float:
     """Solve the max oracle of pair i: fill ``psi`` (d,), return the loss."""
     features, kinds, shapes, starts, costs, source_words, target_words, word_starts, limit = data
-    theta, links, reals, wholes, prices, degrees, flow = work
+    theta, links, matching, flow, prices, degrees = work
     n, m = int(shapes[i, 0]), int(shapes[i, 1])
     first, count, d, max_fertility = starts[i], n * m, features.shape[1], limit[0]
     x, kind = features[first : first + count], kinds[first : first + count]
@@ -220,7 +240,7 @@ def vertex(data: MatchingData, w: np.ndarray, i: int, psi: np.ndarray, work: Wor
             raise ValueError("oracle: a score <w, x> is NaN or infinite; give finite features and weights")
         scale = max(scale, abs(theta[edge]))
     if max_fertility == 1:
-        assignment.solve_pair(theta[:count], n, m, links[:count], reals, wholes)
+        assignment.solve_pair(theta[:count], n, m, links[:count], matching)
     else:
         own = d + source_words.shape[1]
         phi_s = source_words[word_starts[i, 0] : word_starts[i, 0] + n]
