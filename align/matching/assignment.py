@@ -31,30 +31,20 @@ from align.core.kernels import kernel
 class Work(NamedTuple):
     """Working memory of :func:`solve_pair`, from :func:`scratch`.
 
+    Two arrays, not one for each row: every array that is passed on costs a call its reference count, in all a
+    third of the oracle's time.
+
     Attributes
     ----------
-    u, v : ndarray of float64
-        Prices of rows and columns.
-    distance : ndarray of float64
-        Of the columns from the root of a search.
-    column_of, row_of : ndarray of int64
-        The column linked to each row, and the row linked to each column, or -1.
-    before : ndarray of int64
-        The row each column was reached from.
-    order : ndarray of int64
-        The columns in the order of a search.
-    waiting : ndarray of int64
-        Rows that bidding has left.
+    reals : ndarray of float64, shape (3, size)
+        Prices u of rows, prices v of columns, distance of columns from the root of a search.
+    wholes : ndarray of int64, shape (5, size)
+        The column linked to each row, and the row linked to each column, or -1; the row each column was
+        reached from; the columns in the order of a search; rows that bidding has left waiting.
     """
 
-    u: np.ndarray
-    v: np.ndarray
-    distance: np.ndarray
-    column_of: np.ndarray
-    row_of: np.ndarray
-    before: np.ndarray
-    order: np.ndarray
-    waiting: np.ndarray
+    reals: np.ndarray
+    wholes: np.ndarray
 
 
 def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
@@ -150,8 +140,7 @@ def scratch(shapes: np.ndarray) -> Work:
     size = 0
     for pair in range(len(shapes)):
         size = max(size, shapes[pair, 0], shapes[pair, 1])
-    reals, wholes = np.empty((3, size)), np.empty((5, size), dtype=np.int64)
-    return Work(reals[0], reals[1], reals[2], wholes[0], wholes[1], wholes[2], wholes[3], wholes[4])
+    return Work(np.empty((3, size)), np.empty((5, size), dtype=np.int64))
 
 
 @kernel
@@ -169,7 +158,7 @@ def solve_pair(theta: np.ndarray, n: int, m: int, links: np.ndarray, work: Work)
     else:
         _assign(theta, n, m, work)
     links[:] = False
-    column_of = work.column_of
+    column_of = work.wholes[0]
     for row in range(min(n, m)):
         if column_of[row] >= 0:
             edge = column_of[row] * m + row if n > m else row * m + column_of[row]
@@ -191,7 +180,8 @@ def _bid(theta: np.ndarray, n: int, m: int, work: Work) -> int:
     A row takes its best column and raises the column's price v by its lead over the second best (staying
     alone, worth 0, counts as a choice); a row so driven out bids again. Prices of free columns stay 0.
     """
-    u, v, _, column_of, row_of, _, _, waiting = work
+    u, v = work.reals[0], work.reals[1]
+    column_of, row_of, waiting = work.wholes[0], work.wholes[1], work.wholes[4]
     v[:m] = 0.0
     row_of[:m] = -1
     column_of[:n] = -1
@@ -236,7 +226,8 @@ def _augment(theta: np.ndarray, n: int, m: int, waits: int, work: Work) -> None:
     ``order`` holds the columns in three runs: those reached, those linked but not reached, the free ones; the
     runs end at ``reached``, ``taken`` and m.
     """
-    u, v, distance, _, row_of, before, order, waiting = work
+    u, v, distance = work.reals[0], work.reals[1], work.reals[2]
+    row_of, before, order, waiting = work.wholes[1], work.wholes[2], work.wholes[3], work.wholes[4]
     taken, last = 0, m
     for column in range(m):
         if row_of[column] >= 0:
@@ -293,7 +284,7 @@ def _augment(theta: np.ndarray, n: int, m: int, waits: int, work: Work) -> None:
 @kernel
 def _move_on(root: int, row: int, column: int, work: Work) -> None:
     """Flip the path from ``root`` to ``row``: each of its rows moves on to the column reached from it."""
-    column_of, row_of = work.column_of, work.row_of
+    column_of, row_of, before = work.wholes[0], work.wholes[1], work.wholes[2]
     while True:
         left = column_of[row]
         column_of[row] = column
@@ -302,4 +293,4 @@ def _move_on(root: int, row: int, column: int, work: Work) -> None:
         if row == root:
             return
         column = left
-        row = work.before[column]
+        row = before[column]

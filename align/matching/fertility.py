@@ -35,39 +35,30 @@ from align.matching.assignment import checked_block, writeable
 
 
 class Work(NamedTuple):
-    """Working memory of :func:`solve_pair`, from :func:`scratch`.
+    """Working memory of :func:`solve_pair`, from :func:`scratch`; few arrays, as in the assignment.
 
     Attributes
     ----------
-    value, place, column_of, row_of
-        Of the edges above 0, row by row: weight, place in ``theta``, column and row.
-    held : ndarray of int64
-        The links of each column, in slots.
-    u, v : ndarray of float64
-        Prices of rows and columns.
-    starts : ndarray of int64
-        The edges of a row are ``starts[row]`` to ``starts[row + 1]``.
-    row_degree, column_degree : ndarray of int64
-        Links of each row and column.
-    distance, before, waiting, passed
-        Of a search, over rows and then columns: how far each is, the edge it was reached by, those that wait
-        to be passed, and those passed.
+    value : ndarray of float64, shape (E,)
+        Weights of the edges above 0, row by row.
+    edges : ndarray of int64, shape (4, E)
+        Of the same edges: place in ``theta``, column and row. Then the links of each column, in slots.
+    prices : ndarray of float64, shape (2, size)
+        Of rows, u, and of columns, v.
+    words : ndarray of int64, shape (3, size + 1)
+        Where the edges of each row start; links of each row; links of each column.
+    distance : ndarray of float64, shape (2 size,)
+        Of rows, then columns, from the root of a search.
+    search : ndarray of int64, shape (3, 2 size)
+        The edge each word was reached by; words that wait to be passed; words passed.
     """
 
     value: np.ndarray
-    place: np.ndarray
-    column_of: np.ndarray
-    row_of: np.ndarray
-    held: np.ndarray
-    u: np.ndarray
-    v: np.ndarray
-    starts: np.ndarray
-    row_degree: np.ndarray
-    column_degree: np.ndarray
+    edges: np.ndarray
+    prices: np.ndarray
+    words: np.ndarray
     distance: np.ndarray
-    before: np.ndarray
-    waiting: np.ndarray
-    passed: np.ndarray
+    search: np.ndarray
 
 
 class _Pair(NamedTuple):
@@ -177,23 +168,13 @@ def scratch(shapes: np.ndarray) -> Work:
     for pair in range(len(shapes)):
         size = max(size, shapes[pair, 0], shapes[pair, 1])
         edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
-    of_edges, prices = np.empty((4, edges), dtype=np.int64), np.empty((2, size))
-    of_words, search = np.empty((3, size + 1), dtype=np.int64), np.empty((3, 2 * size), dtype=np.int64)
     return Work(
         np.empty(edges),
-        of_edges[0],
-        of_edges[1],
-        of_edges[2],
-        of_edges[3],
-        prices[0],
-        prices[1],
-        of_words[0],
-        of_words[1],
-        of_words[2],
+        np.empty((4, edges), dtype=np.int64),
+        np.empty((2, size)),
+        np.empty((3, size + 1), dtype=np.int64),
         np.empty(2 * size),
-        search[0],
-        search[1],
-        search[2],
+        np.empty((3, 2 * size), dtype=np.int64),
     )
 
 
@@ -226,7 +207,8 @@ def solve_pair(
 @kernel
 def _gather(theta: np.ndarray, rows: int, columns: int, down: int, right: int, work: Work) -> None:
     """List the edges above 0, row by row."""
-    value, place, column_of, row_of, starts = work.value, work.place, work.column_of, work.row_of, work.starts
+    value, starts = work.value, work.words[0]
+    place, column_of, row_of = work.edges[0], work.edges[1], work.edges[2]
     count = 0
     for row in range(rows):
         starts[row] = count
@@ -243,14 +225,16 @@ def _gather(theta: np.ndarray, rows: int, columns: int, down: int, right: int, w
 def _enter(pair: _Pair, links: np.ndarray, work: Work) -> None:
     """Let each row take its links, one after the other, as long as they pay."""
     rows, columns, row_costs, column_costs, max_fertility, slots = pair
-    u, v, starts, row_degree, column_degree = work.u, work.v, work.starts, work.row_degree, work.column_degree
+    value, column_of, held = work.value, work.edges[1], work.edges[3]
+    u, v = work.prices[0], work.prices[1]
+    starts, row_degree, column_degree = work.words[0], work.words[1], work.words[2]
     v[:columns] = 0.0
     row_degree[:rows] = 0
     column_degree[:columns] = 0
     for root in range(rows):
         u[root] = 0.0
         for edge in range(starts[root], starts[root + 1]):
-            u[root] = max(u[root], work.value[edge] - v[work.column_of[edge]])
+            u[root] = max(u[root], value[edge] - v[column_of[edge]])
         while row_degree[root] < max_fertility:
             price = row_costs[root] if row_degree[root] > 0 else 0.0
             if u[root] <= price:
@@ -264,7 +248,7 @@ def _enter(pair: _Pair, links: np.ndarray, work: Work) -> None:
                 if column_degree[column] > 0:
                     v[column] = column_costs[column]
                 column_degree[column] += 1
-                work.held[column * slots + column_degree[column] - 1] = -1
+                held[column * slots + column_degree[column] - 1] = -1
             else:
                 row_degree[end] -= 1
                 u[end] = row_costs[end] if row_degree[end] > 0 else 0.0
@@ -280,8 +264,11 @@ def _search(root: int, limit: float, pair: _Pair, links: np.ndarray, work: Work)
     ``before`` has the edge by which each word was reached.
     """
     rows, columns, row_costs, column_costs, max_fertility, slots = pair
-    value, place, column_of, row_of, held, u, v, starts, row_degree, column_degree = work[:10]
-    distance, before, waiting, passed = work[10:]
+    value, distance = work.value, work.distance
+    place, column_of, row_of, held = work.edges[0], work.edges[1], work.edges[2], work.edges[3]
+    u, v = work.prices[0], work.prices[1]
+    starts, row_degree, column_degree = work.words[0], work.words[1], work.words[2]
+    before, waiting, passed = work.search[0], work.search[1], work.search[2]
     distance[: rows + columns] = np.inf
     length, end, waits, count = limit, -1, 0, 0
     word, base = root, 0.0
@@ -343,7 +330,8 @@ def _search(root: int, limit: float, pair: _Pair, links: np.ndarray, work: Work)
 @kernel
 def _flip(end: int, root: int, pair: _Pair, links: np.ndarray, work: Work) -> None:
     """Flip the path from ``root`` to ``end``: each row on it moves from a column to the next."""
-    place, column_of, row_of, held, before = work.place, work.column_of, work.row_of, work.held, work.before
+    place, column_of, row_of, held = work.edges[0], work.edges[1], work.edges[2], work.edges[3]
+    before = work.search[0]
     rows, slots = pair.rows, pair.slots
     freed = -1  # the linked edge that the place of the next column is taken from
     word = end

@@ -152,7 +152,7 @@ def project_pair(
         for edge in range(n * m):
             z[edge] = max(a[edge], least)
         assignment.solve_pair(z, n, m, links[: n * m], matching)
-        v[:] = np.maximum(matching.v[:long], 0.0)
+        v[:] = np.maximum(matching.reals[1][:long], 0.0)
     else:
         v[:] = 0.0
     solved = _minimise(

@@ -143,6 +143,8 @@ class Solver(ABC, Generic[AnyState]):
         """
         if resume is None:
             state = self.start(problem, self._checked_origin(origin, problem))
+            if on_pass is not None:  # it may save the state
+                state.fingerprint = fingerprint(problem)
         else:
             self.check_state(resume, problem, origin)
             state = resume
@@ -186,7 +188,6 @@ class Solver(ABC, Generic[AnyState]):
         """Return the state at w = w_0, given the fields that are this solver's own."""
         made: Any = self.state_type(
             made_for=self._made_for(problem),
-            fingerprint=fingerprint(problem),
             origin=origin,
             w=origin.copy(),
             history=[],

@@ -30,8 +30,6 @@ class State:
     ----------
     made_for : dict
         The solver, the options that its iterates depend on, and the size of the problem.
-    fingerprint : str
-        Of the problem's data (:func:`fingerprint`).
     origin : ndarray of float64, shape (d,)
         w_0.
     w : ndarray of float64, shape (d,)
@@ -39,16 +37,18 @@ class State:
     passes, oracle_calls : int
     seconds : float
     history : list of Row
+    fingerprint : str
+        Of the problem's data (:func:`fingerprint`), where the state may be saved.
     """
 
     made_for: dict[str, Any]
-    fingerprint: str
     origin: np.ndarray
     w: np.ndarray
     passes: int = 0
     oracle_calls: int = 0
     seconds: float = 0.0
     history: list[Row]
+    fingerprint: str = ""
 
     def check(self, made_for: dict[str, Any], found: str, origin: np.ndarray) -> None:
         """Raise ValueError if the state was made for something else, by other data or from another origin."""
