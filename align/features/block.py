@@ -150,7 +150,8 @@ class Side(NamedTuple):
                 f"but there are only {len(vocabulary)} words and {unknown} unknown ones"
             )
         known = int(np.searchsorted(words, len(vocabulary)))
-        counts = _of_words(words, known, vocabulary.counts, np.int64)
+        counts = np.zeros(len(words), dtype=np.int64)
+        counts[:known] = vocabulary.counts[words[:known]]
         gathered = np.zeros((len(words), 0 if vectors is None else vectors.shape[1]), dtype=np.float32)
         if vectors is not None:
             gathered[:known] = take_rows(vectors, words[:known])
@@ -184,16 +185,12 @@ class Side(NamedTuple):
         """Return the order of the tokens by word, int64, shape (T,)."""
         return np.argsort(self.tokens, kind="stable")
 
-    def of_tokens(self, table: np.ndarray | None) -> np.ndarray:
-        """Return a vocabulary's table (float32) for each token, shape (T,); 0 for unknown words."""
-        return _of_words(self.words, self.known, table, np.float32)[self.tokens]
-
-
-def _of_words(words: np.ndarray, known: int, table: np.ndarray | None, dtype: type) -> np.ndarray:
-    values: np.ndarray = np.zeros(len(words), dtype=dtype)
-    if table is not None:
-        values[:known] = table[words[:known]]
-    return values
+    def of_words(self, table: np.ndarray | None) -> np.ndarray:
+        """Return a vocabulary's table (float32) for each word, shape (U,); 0 for unknown words."""
+        values: np.ndarray = np.zeros(len(self.words), dtype=np.float32)
+        if table is not None:
+            values[: self.known] = table[self.words[: self.known]]
+        return values
 
 
 @dataclass(frozen=True)

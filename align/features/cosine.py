@@ -72,44 +72,42 @@ def _write_cosines(shapes, offsets, source, target, result):  # type: ignore[no-
     """Write the cosine of each edge."""
     # The innermost loop runs over target words, not over dimensions: it vectorises without reordering
     # a sum, so that the result is the same on every machine.
-    widest = 1
+    widest = _LANES
     for i in range(len(shapes)):
-        widest = max(widest, shapes[i, 1])
+        widest = max(widest, shapes[i, 1] + _LANES)
     p = source.vectors.shape[1]
-    columns = np.zeros(p * (widest + _LANES), dtype=np.float32)
-    sums = np.empty(widest + _LANES, dtype=np.float32)
+    by_dimension = np.zeros((p, widest), dtype=np.float32)
+    sums = np.empty(widest, dtype=np.float32)
     one, zero = np.float32(1.0), np.float32(0.0)
     whole = p - p % 8
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         width = (m + _LANES - 1) // _LANES * _LANES
-        by_dimension = columns[: p * width].reshape(p, width)
         for k in range(m):
             vector = target.vectors[target.tokens[target.starts[i] + k]]
             for c in range(p):
                 by_dimension[c, k] = vector[c]
         for j in range(n):
             vector = source.vectors[source.tokens[source.starts[i] + j]]
-            sums[:width] = zero
+            for k in range(width):
+                sums[k] = zero
             for c in range(0, whole, 8):
-                _add_eight(vector[c : c + 8], by_dimension[c : c + 8], sums, width)
+                _add_eight(vector, by_dimension, c, sums, width)
             for c in range(whole, p):
-                row = by_dimension[c]
                 for k in range(width):
-                    sums[k] += vector[c] * row[k]
+                    sums[k] += vector[c] * by_dimension[c, k]
             start = offsets[i] + j * m
-            row = result[start : start + m]
             for k in range(m):
-                row[k] = min(one, max(-one, sums[k]))
+                result[start + k] = min(one, max(-one, sums[k]))
 
 
 @kernel(error_model="numpy")
-def _add_eight(factors, vectors, sums, width):  # type: ignore[no-untyped-def]
+def _add_eight(factors, vectors, at, sums, width):  # type: ignore[no-untyped-def]
     """Add eight dimensions at a time: the sums are then seldom fetched and put back."""
-    a, b, c, d = factors[0], factors[1], factors[2], factors[3]
-    e, f, g, h = factors[4], factors[5], factors[6], factors[7]
-    first, second, third, fourth = vectors[0], vectors[1], vectors[2], vectors[3]
-    fifth, sixth, seventh, eighth = vectors[4], vectors[5], vectors[6], vectors[7]
+    a, b, c, d = factors[at], factors[at + 1], factors[at + 2], factors[at + 3]
+    e, f, g, h = factors[at + 4], factors[at + 5], factors[at + 6], factors[at + 7]
+    first, second, third, fourth = vectors[at], vectors[at + 1], vectors[at + 2], vectors[at + 3]
+    fifth, sixth, seventh, eighth = vectors[at + 4], vectors[at + 5], vectors[at + 6], vectors[at + 7]
     for k in range(width):
         low = (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
         high = (e * fifth[k] + f * sixth[k]) + (g * seventh[k] + h * eighth[k])

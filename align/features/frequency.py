@@ -90,7 +90,9 @@ def _write_frequency(shapes, offsets, source, target, out):  # type: ignore[no-u
             column = out[_RANK_DIFFERENCE, start:stop]
             for k in range(m):
                 column[k] = min(abs(rank - ranks[k]) * tenth, one)
-            out[_SOURCE_FREQUENCY, start:stop] = level
+            column = out[_SOURCE_FREQUENCY, start:stop]
+            for k in range(m):
+                column[k] = level
             column, product = out[_TARGET_FREQUENCY, start:stop], out[_FREQUENCY_PRODUCT, start:stop]
             for k in range(m):
                 column[k] = max(logs[k], -lowest) / lowest + one
@@ -102,7 +104,10 @@ def _write_frequency(shapes, offsets, source, target, out):  # type: ignore[no-u
             column = out[_ONE_FREQUENT, start:stop]
             for k in range(m):
                 column[k] = one if often != (logs[k] >= frequent) else zero
-            out[_SOURCE_RARE, start:stop] = one if source.counts[s] <= RARE else zero
+            rare = one if source.counts[s] <= RARE else zero
+            column = out[_SOURCE_RARE, start:stop]
+            for k in range(m):
+                column[k] = rare
             column = out[_TARGET_RARE, start:stop]
             for k in range(m):
                 column[k] = one if counts[k] <= RARE else zero

@@ -58,15 +58,20 @@ def expected_links(block: Block) -> np.ndarray:
     lexicon, links = block.resources.lexicon, block.resources.links
     assert lexicon is not None
     assert links is not None
-    return _look_up(block, lexicon, (links.forward, links.reverse))
+    return _look_up(block, lexicon, (links.forward, links.reverse, links.reverse))[:2]
 
 
 def null_probabilities(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return p(word|NULL) of each source and of each target token, float32."""
+    of_source, of_target = (block.whole or block).shared(_null_of_words)
+    return of_source[block.source.tokens], of_target[block.target.tokens]
+
+
+def _null_of_words(block: Block) -> tuple[np.ndarray, np.ndarray]:
     lexicon = block.resources.lexicon
     return (
-        block.source.of_tokens(None if lexicon is None else lexicon.null_reverse),
-        block.target.of_tokens(None if lexicon is None else lexicon.null_forward),
+        block.source.of_words(None if lexicon is None else lexicon.null_reverse),
+        block.target.of_words(None if lexicon is None else lexicon.null_forward),
     )
 
 
@@ -137,7 +142,10 @@ def _walk(  # type: ignore[no-untyped-def]
             pair_of[token] = i
     # What the row walked last has of each target word; of an earlier row where it has another number.
     row_of = np.full(len(target.words), -1, dtype=np.int32)
-    row = np.zeros((len(target.words), len(tables)), dtype=np.float32)
+    row = np.zeros((len(target.words), 3), dtype=np.float32)
+    first, second, third = found[0], found[1], found[2]
+    first_table, second_table, third_table = tables
+    zero = np.float32(0.0)
     at = 0
     while at < len(order):
         word = source.tokens[order[at]]
@@ -157,8 +165,8 @@ def _walk(  # type: ignore[no-untyped-def]
                 local = place[columns[cell]] - 1
                 if local >= 0:
                     row_of[local] = word
-                    for table in range(len(tables)):
-                        row[local, table] = tables[table][cell]
+                    row[local, 0], row[local, 1] = first_table[cell], second_table[cell]
+                    row[local, 2] = third_table[cell]
         for place_in_order in range(at, stop):
             token = order[place_in_order]
             i = pair_of[token]
@@ -166,14 +174,19 @@ def _walk(  # type: ignore[no-untyped-def]
             words = target.tokens[target.starts[i] : target.starts[i + 1]]
             for k in range(len(words)):
                 if walk:
-                    if row_of[words[k]] == word:
-                        for table in range(len(tables)):
-                            found[table, start + k] = row[words[k], table]
+                    # Without a branch: whether two words were ever seen together is hard to foretell.
+                    here = row_of[words[k]] == word
+                    first[start + k] = row[words[k], 0] if here else zero
+                    second[start + k] = row[words[k], 1] if here else zero
+                    third[start + k] = row[words[k], 2] if here else zero
                     continue
                 cell = _search(columns, low, high, target.words[words[k]]) - 1
                 if cell >= 0:
-                    for table in range(len(tables)):
-                        found[table, start + k] = tables[table][cell]
+                    first[start + k], second[start + k], third[start + k] = (
+                        first_table[cell],
+                        second_table[cell],
+                        third_table[cell],
+                    )
         at = stop
 
 
@@ -214,6 +227,7 @@ def _write_shares(shapes, offsets, source, target, found, null_source, null_targ
             shares, own = out[_FORWARD_OVER_NULL, start:stop], out[_FORWARD_POSTERIOR, start:stop]
             for k in range(m):
                 shares[k] = row[k] / (row[k] + null[k]) if row[k] > zero else zero
+            for k in range(m):
                 own[k] = row[k] / totals[k] if row[k] > zero else zero
             row = reverse[start:stop]
             shares, own = out[_REVERSE_OVER_NULL, start:stop], out[_REVERSE_POSTERIOR, start:stop]
@@ -223,4 +237,5 @@ def _write_shares(shapes, offsets, source, target, found, null_source, null_targ
                 total += row[k]
             for k in range(m):
                 shares[k] = row[k] / (row[k] + none) if row[k] > zero else zero
+            for k in range(m):
                 own[k] = row[k] / total if row[k] > zero else zero

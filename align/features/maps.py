@@ -140,17 +140,21 @@ def compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
             margins, shares = out[_ROW_MARGIN, start:stop], out[_ROW_SHARE, start:stop]
             for k in range(m):
                 margins[k] = row[k] - (row_second if row[k] == row_first else row_first)
+            for k in range(m):
                 shares[k] = max(row[k], zero) / row_total if row_total > zero else zero
         if n == 1:
             second[:m] = zero
         for j in range(n):
             start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            row, row_margins, best = scores[start:stop], out[_ROW_MARGIN, start:stop], out[_BEST, start:stop]
+            row = scores[start:stop]
             margins, shares = out[_COLUMN_MARGIN, start:stop], out[_COLUMN_SHARE, start:stop]
             for k in range(m):
                 margins[k] = row[k] - (second[k] if row[k] == first[k] else first[k])
+            for k in range(m):
                 shares[k] = max(row[k], zero) / total[k] if total[k] > zero else zero
-                best[k] = one if (row_margins[k] > zero) & (margins[k] > zero) else zero
+    row_margins, column_margins, best = out[_ROW_MARGIN], out[_COLUMN_MARGIN], out[_BEST]
+    for edge in range(len(scores)):
+        best[edge] = one if (row_margins[edge] > zero) & (column_margins[edge] > zero) else zero
 
 
 @kernel(error_model="numpy")

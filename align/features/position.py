@@ -73,8 +73,9 @@ def _write_position(shapes, offsets, out):  # type: ignore[no-untyped-def]
             column = out[_WORDS_APART, start:stop]
             for k in range(m):
                 column[k] = min(distances[k] * m, FARTHEST) / FARTHEST
-        out[_BOTH_FIRST, offsets[i] : offsets[i + 1]] = zero
-        out[_BOTH_LAST, offsets[i] : offsets[i + 1]] = zero
+        for edge in range(offsets[i], offsets[i + 1]):
+            out[_BOTH_FIRST, edge] = zero
+            out[_BOTH_LAST, edge] = zero
         if n > 0 and m > 0:
             out[_BOTH_FIRST, offsets[i]] = one
             out[_BOTH_LAST, offsets[i + 1] - 1] = one

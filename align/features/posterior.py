@@ -57,8 +57,8 @@ def _of_tables(block: Block, links: ExpectedLinks, wanted: np.ndarray) -> tuple[
     longest, of_edges = longest_sentence(block), block.shared(ends)
     counts = block.of_edges(expected_links)
     source, target = block.source, block.target
-    of_sources = (source.of_tokens(links.forward_totals) + LEXICAL * target.size)[of_edges.source]
-    of_targets = (target.of_tokens(links.reverse_totals) + LEXICAL * source.size)[of_edges.target]
+    of_sources = (source.of_words(links.forward_totals) + LEXICAL * target.size)[of_edges.source_word]
+    of_targets = (target.of_words(links.reverse_totals) + LEXICAL * source.size)[of_edges.target_word]
     forward, reverse = counts.astype(np.float64) + LEXICAL
     return (
         run_chains(
@@ -100,4 +100,4 @@ def _jump_weights(counted: np.ndarray, length: int) -> np.ndarray:
 def _null(side: Side, table: np.ndarray) -> np.ndarray:
     """Return the probability of tokens to be made by NULL, float64."""
     total = table.sum(dtype=np.float64) + NULL_LEXICAL * len(table)
-    return ((side.of_tokens(table) + NULL_LEXICAL) / total).astype(np.float64)
+    return ((side.of_words(table) + NULL_LEXICAL) / total).astype(np.float64)[side.tokens]

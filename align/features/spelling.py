@@ -112,6 +112,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     times min(max(a, b), 8) / 8; ``common_letters`` = longest common subsequence / max(a, b); ``cognate``
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
+    out[:] = 0
     found = block.of_edges(comparisons)
     source, target = (block.whole or block).shared(spellings)
     _write_spelling(block.shapes, block.offsets, found, block.source, source, block.target, target, out)
@@ -189,98 +190,40 @@ def _equal(text, other):  # type: ignore[no-untyped-def]
 def _write_spelling(  # type: ignore[no-untyped-def]
     shapes, offsets, comparisons, source, source_words, target, target_words, out
 ):
-    """Write what :func:`fill` says."""
-    # Loops over one row of a pair, or over all edges, with one result each: they become vector instructions.
-    widest = 1
-    for i in range(len(shapes)):
-        widest = max(widest, shapes[i, 1])
-    kinds, lengths = np.empty(widest, dtype=np.uint8), np.empty(widest, dtype=np.float32)
-    longest = np.empty(len(comparisons), dtype=np.float32)
-    longest_letters = np.float32(LONGEST)
+    """Write what :func:`fill` says to ``out``, which is 0."""
+    one, most_letters = np.float32(1.0), np.float32(LONGEST)
+    # No number of this type is between it and the ratio as it is written.
+    ratio, enough = np.float32(COGNATE_RATIO), np.float32(COGNATE_LENGTH)
+    longest_prefix, part = np.float32(LONG_PREFIX), np.float32(1 / LONG_PREFIX)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        for k in range(m):
-            t = target.tokens[target.starts[i] + k]
-            kinds[k] = target_words.kinds[t]
-            lengths[k] = min(
-                np.float32(target_words.ends[t + 1] - target_words.ends[t]),
-                longest_letters,
-            )
         for j in range(n):
             s = source.tokens[source.starts[i] + j]
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            length = min(
-                np.float32(source_words.ends[s + 1] - source_words.ends[s]),
-                longest_letters,
-            )
-            _write_row(
-                source_words.kinds[s], length, kinds, lengths, comparisons[start:stop], start, out, longest
-            )
-    _write_words(comparisons, longest, out)
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
-        for j in range(n):
-            if source_words.kinds[source.tokens[source.starts[i] + j]] != WORD:
-                for column in (_SAME_WORD, _PREFIX, _LONG_PREFIX, _COMMON_LETTERS, _COGNATE):
-                    out[column, offsets[i] + j * m : offsets[i] + (j + 1) * m] = np.float32(0.0)
-
-
-@kernel(error_model="numpy")
-def _write_row(  # type: ignore[no-untyped-def]
-    kind, length, kinds, lengths, comparisons, start, out, longest
-):
-    """Write what the kinds of the words and their lengths say of one source word, and the longer length."""
-    zero, one = np.float32(0.0), np.float32(1.0)
-    m = len(comparisons)
-    stop = start + m
-    longer = longest[start:stop]
-    for k in range(m):
-        longer[k] = max(length, lengths[k])
-    for column in (_SAME_PUNCTUATION, _OTHER_PUNCTUATION, _SAME_NUMBER, _OTHER_NUMBER):
-        out[column, start:stop] = zero
-    column = out[_PUNCTUATION_AND_WORD, start:stop]
-    for k in range(m):
-        column[k] = one if (kinds[k] != kind) & ((kinds[k] == PUNCTUATION) | (kind == PUNCTUATION)) else zero
-    numbers = out[_NUMBER_AND_WORD, start:stop]
-    for k in range(m):
-        numbers[k] = one if (kinds[k] != kind) & (kinds[k] != PUNCTUATION) & (kind != PUNCTUATION) else zero
-    column = out[_LENGTH_DIFFERENCE, start:stop]
-    if kind == WORD:
-        for k in range(m):
-            column[k] = abs(length - lengths[k]) / longer[k] if kinds[k] == kind else zero
-        # Cognates have some letters; how many of them they share is seen to later.
-        column, enough = out[_COGNATE, start:stop], np.float32(COGNATE_LENGTH)
-        for k in range(m):
-            column[k] = one if (kinds[k] == kind) & (min(length, lengths[k]) >= enough) else zero
-        return
-    column[:] = zero
-    for k in range(m):
-        if kinds[k] == kind:
-            found = np.int64(comparisons[k])
-            if kind == PUNCTUATION:
-                out[_SAME_PUNCTUATION if found & _SAME else _OTHER_PUNCTUATION, start + k] = one
-            else:
-                same = np.float32((found >> _SIX) & _SIX_BITS) == longer[k]
-                out[_SAME_NUMBER if same else _OTHER_NUMBER, start + k] = one
-
-
-@kernel(error_model="numpy")
-def _write_words(comparisons, longest, out):  # type: ignore[no-untyped-def]
-    """Write what the letters of two words say; a comparison of words of two kinds is 0."""
-    zero, one = np.float32(0.0), np.float32(1.0)
-    six, six_bits, same = np.int32(_SIX), np.int32(_SIX_BITS), np.int32(_SAME)
-    # No number of this type is between it and the ratio as it is written.
-    ratio = np.float32(COGNATE_RATIO)
-    longest_prefix, part = np.float32(LONG_PREFIX), np.float32(1 / LONG_PREFIX)
-    same_words, prefixes, long_prefixes = out[_SAME_WORD], out[_PREFIX], out[_LONG_PREFIX]
-    common, cognates = out[_COMMON_LETTERS], out[_COGNATE]
-    for edge in range(len(comparisons)):
-        same_words[edge] = one if np.int32(comparisons[edge]) & same else zero
-    for edge in range(len(comparisons)):
-        prefixes[edge] = np.float32((np.int32(comparisons[edge]) >> six) & six_bits) / longest[edge]
-    for edge in range(len(comparisons)):
-        long_prefixes[edge] = prefixes[edge] * min(longest[edge], longest_prefix) * part
-    for edge in range(len(comparisons)):
-        common[edge] = np.float32(np.int32(comparisons[edge]) & six_bits) / longest[edge]
-    for edge in range(len(comparisons)):
-        cognates[edge] = cognates[edge] if common[edge] > ratio else zero
+            kind = source_words.kinds[s]
+            length = min(np.float32(source_words.ends[s + 1] - source_words.ends[s]), most_letters)
+            for k in range(m):
+                t = target.tokens[target.starts[i] + k]
+                edge = offsets[i] + j * m + k
+                if target_words.kinds[t] != kind:
+                    mark = kind == PUNCTUATION or target_words.kinds[t] == PUNCTUATION
+                    out[_PUNCTUATION_AND_WORD if mark else _NUMBER_AND_WORD, edge] = one
+                    continue
+                found = np.int32(comparisons[edge])
+                if kind == PUNCTUATION:
+                    out[_SAME_PUNCTUATION if found & _SAME else _OTHER_PUNCTUATION, edge] = one
+                    continue
+                other = min(np.float32(target_words.ends[t + 1] - target_words.ends[t]), most_letters)
+                longest, prefix = max(length, other), np.float32((found >> _SIX) & _SIX_BITS)
+                if kind == NUMBER:
+                    out[_SAME_NUMBER if prefix == longest else _OTHER_NUMBER, edge] = one
+                    continue
+                if found & _SAME:
+                    out[_SAME_WORD, edge] = one
+                prefix /= longest
+                common = np.float32(found & _SIX_BITS) / longest
+                out[_PREFIX, edge] = prefix
+                out[_LONG_PREFIX, edge] = prefix * min(longest, longest_prefix) * part
+                out[_COMMON_LETTERS, edge] = common
+                if common > ratio and min(length, other) >= enough:
+                    out[_COGNATE, edge] = one
+                out[_LENGTH_DIFFERENCE, edge] = abs(length - other) / longest
