@@ -10,8 +10,8 @@ import argparse
 import json
 from typing import Any
 
+from align.cli.loading import load_aligner
 from align.core.errors import InputError
-from align.model.aligner import Aligner
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -28,7 +28,7 @@ def run(args: argparse.Namespace) -> int:
     """Explain and print."""
     if args.top < 0:
         raise InputError(f"--top {args.top}: less than 0; give a number from 0 on")
-    aligner = Aligner.load(args.model, tokenizer="spaces" if args.tokenized else None)
+    aligner = load_aligner(args.model, tokenized=args.tokenized)
     explained = aligner.explain(args.source, args.target)
     if args.json:
         print(json.dumps(explained, ensure_ascii=False, indent=1))

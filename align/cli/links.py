@@ -18,6 +18,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
+from align.cli.loading import load_aligner
 from align.cli.terminal import only_one_stdin, open_output, say
 from align.core.errors import InputError
 from align.data.bitext import Row, open_bitext
@@ -56,7 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Align the rows of the input, a block at a time."""
     kind, paths = _inputs(args)
-    aligner = Aligner.load(args.model, tokenizer="spaces" if args.tokenized else None)
+    aligner = load_aligner(args.model, tokenized=args.tokenized)
     rows = open_bitext(kind, paths, languages=aligner.model.languages)
     name = "<stdin>" if paths[0] == "-" else str(paths[0])
     with ExitStack() as stack:

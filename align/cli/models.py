@@ -16,7 +16,7 @@ from align.learning.calibration import Calibration
 from align.model.folder import Model
 from align.model.reading import read_description, read_weights_description
 from align.model.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
-from align.model.weights import Weights
+from align.model.weights import Weights, missing_note
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +72,8 @@ def _weights_info(path: Path, *, as_json: bool) -> int:
 def _info(path: Path, *, as_json: bool) -> int:
     # Loading checks every file: what is told of a model is told of one that works.
     model = Model.load(path)
+    if model.missing:
+        say(f"{path}: {missing_note(model.missing)}")
     described = read_description(path)
     if as_json:
         print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))

@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from align.cli.explorer import ADDRESS, MOST_CHARACTERS, make_server
+from align.cli.loading import load_aligner
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.links import Link
 from align.model.aligner import Aligner
@@ -35,7 +36,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    aligner = Aligner.load(args.model)
+    aligner = load_aligner(args.model)
     page = explorer_page(aligner, args.model)
     try:
         server = make_server(

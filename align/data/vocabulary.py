@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 from pathlib import Path
 
 import numpy as np
 
 from align.core.errors import InputError
-from align.core.lazy import lazy
 from align.core.ragged import offsets_of
 
 _COUNT = re.compile(r"[0-9]{1,18}")
@@ -45,7 +45,7 @@ class Vocabulary:
     def __len__(self) -> int:
         return len(self.counts)
 
-    @lazy
+    @cached_property
     def words(self) -> list[str]:
         """Return the words by id; what was loaded has none before they are asked for."""
         return self._text.split("\n") if len(self) else []
@@ -60,7 +60,7 @@ class Vocabulary:
         offsets = np.concatenate([[0], ends - np.arange(len(ends)), [np.count_nonzero(letters)]])
         return codes[letters], offsets
 
-    @lazy
+    @cached_property
     def index(self) -> dict[str, int]:
         """Return the id of each word, made when it is first asked for: 100 bytes a word."""
         return {word: rank for rank, word in enumerate(self.words)}

@@ -30,7 +30,7 @@ from align.core.errors import InputError
 from align.core.files import link_or_copy
 from align.core.ragged import SIDES
 from align.core.version import __version__
-from align.features import Resources, feature_names, word_feature_names
+from align.features import Resources, feature_names
 from align.learning.calibration import Calibration
 from align.model.reading import (
     FORMAT,
@@ -42,7 +42,7 @@ from align.model.reading import (
     read_vocabulary,
     read_weights,
 )
-from align.model.weights import several_links, write_table
+from align.model.weights import by_name, names_of, several_links, write_table
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 
@@ -74,6 +74,8 @@ class Model:
     word_groups : tuple of str
         Groups of the features of words (:data:`align.features.WORD_GROUPS`), at least one where a word may
         have several links, else none. Their names and weights (>= 0) follow those of the features of edges.
+    missing : tuple of str
+        Features that had no weight in the folder (:func:`align.model.weights.by_name`).
     """
 
     weights: np.ndarray
@@ -86,12 +88,13 @@ class Model:
     provenance: Mapping[str, Any]
     fertility: int = 1
     word_groups: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.fertility < 1 or (self.fertility > 1) != bool(self.word_groups):
             raise ValueError(f"{self.fertility} links a word with the groups {self.word_groups} of words")
+        expected = names_of(self.groups, self.word_groups, self.resources)
         of_edges = feature_names(self.groups, self.resources)
-        expected = of_edges + word_feature_names(self.word_groups, self.resources)
         if self.names != expected:
             for name, wanted in zip(self.names, expected, strict=False):
                 if name != wanted:
@@ -218,19 +221,23 @@ class Model:
                 read_vectors(folder / f"{side}.vectors.npy", (length, sizes["dimensions"]))
                 for side, length in zip(SIDES, lengths, strict=True)
             ]
-        names, weights = read_weights(folder / "weights.tsv")
+        groups, word_groups = tuple(described["groups"]), tuple(described.get("extra_groups", ()))
         try:
+            resources = Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links)
+            names = names_of(groups, word_groups, resources)
+            weights, missing = by_name(*read_weights(folder / "weights.tsv"), names)
             return cls(
                 weights=weights,
                 names=names,
-                groups=tuple(described["groups"]),
-                resources=Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links),
+                groups=groups,
+                resources=resources,
                 text=described["text"],
                 calibration=Calibration(*map(float, described["calibration"])),
                 options=described["options"],
                 provenance=described["provenance"],
                 fertility=described.get("fertility", 1),
-                word_groups=tuple(described.get("extra_groups", ())),
+                word_groups=word_groups,
+                missing=missing,
             )
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +53,8 @@ class Weights:
         Links that a word may have, >= 1.
     word_groups : tuple of str
         Groups of the features of words; none where a word has one link.
+    missing : tuple of str
+        Features that had no weight (:func:`by_name`).
     """
 
     names: tuple[str, ...]
@@ -63,6 +65,7 @@ class Weights:
     provenance: Mapping[str, Any]
     fertility: int = 1
     word_groups: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
 
     def save(self, folder: Path) -> None:
         """Write both files into ``folder``, made if missing."""
@@ -109,21 +112,54 @@ class Weights:
         known = dict(zip(self.names, self.weights.tolist(), strict=True))
         return np.array([known.get(name, 0.0) for name in names])
 
-    def check(self, resources: Resources, *, where: Path) -> None:
-        """Check that they are weights of the features that these statistics give.
+    def of_features(self, resources: Resources, *, where: Path) -> Weights:
+        """Return the weights of the features that these statistics give, in their order.
 
         Raises
         ------
         InputError
-            If they are not; ``where`` is named as the place they came from.
+            If there is a weight of another feature; ``where`` is named as the place they came from.
         """
-        expected = feature_names(self.groups, resources) + word_feature_names(self.word_groups, resources)
-        if self.names != expected:
-            strange = sorted(set(self.names) ^ set(expected))[:3]
-            raise InputError(
-                f"{where}: its features are not those of this version or these vectors "
-                f"(for example {', '.join(strange) or 'their order'}); get the weights again, or train anew"
-            )
+        expected = names_of(self.groups, self.word_groups, resources)
+        try:
+            weights, missing = by_name(self.names, self.weights, expected)
+        except ValueError as error:
+            raise InputError(f"{where}: {error}; get the weights again, or train anew") from None
+        return replace(self, names=expected, weights=weights, missing=missing)
+
+
+def names_of(groups: Sequence[str], word_groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
+    """Return the names of all features that have a weight: of edges, then of words."""
+    return feature_names(groups, resources) + word_feature_names(word_groups, resources)
+
+
+def by_name(
+    names: Sequence[str], weights: np.ndarray, expected: Sequence[str]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Return the weights of the features expected, float64, and which of these have none: theirs is 0.
+
+    So a model goes on to work when a group gets another feature.
+
+    Raises
+    ------
+    ValueError
+        If there is a weight of a feature that is not expected, or two of one, or none at all.
+    """
+    known, wanted = dict(zip(names, weights.tolist(), strict=True)), frozenset(expected)
+    strange = [name for name in names if name not in wanted]
+    if strange:
+        named = ", ".join(strange[:3])
+        raise ValueError(f"a weight of {named}, but no such feature in this version or of these vectors")
+    if not known or len(known) < len(names):
+        raise ValueError("two weights of one feature" if known else "no weights")
+    missing = tuple(name for name in expected if name not in known)
+    return np.array([known.get(name, 0.0) for name in expected]), missing
+
+
+def missing_note(missing: Sequence[str]) -> str:
+    """Return what there is to say of features without a weight."""
+    named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
+    return f"{len(missing)} features have no weight and count 0 ({named}); train anew to use them"
 
 
 def several_links(fertility: int, word_groups: tuple[str, ...]) -> dict[str, Any]:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import InputError
-from align.features import Resources
+from align.features import GROUPS, Resources
 from align.model.folder import Model
 from align.model.shipped import MODEL, WEIGHTS, find_weights
-from align.model.weights import TABLE, Weights
+from align.model.weights import TABLE, Weights, missing_note
 from align.solvers import Row
 from pipeline.config.configuration import Config
 from pipeline.stages.featurize import load_resources
@@ -61,10 +61,12 @@ def origin_of(context: StageContext, names: tuple[str, ...]) -> np.ndarray | Non
 def take_weights(context: StageContext) -> None:
     """Write the model of given weights and this corpus's statistics."""
     folder = weights_folder(context.config)
-    given = Weights.load(folder)
     resources = resources_of(context)
-    given.check(resources, where=folder)
-    if "posterior" in given.groups and resources.links is None:
+    given = Weights.load(folder).of_features(resources, where=folder)
+    if given.missing:
+        context.warn(f"{folder}: {missing_note(given.missing)}")
+    needed = {need for group in given.groups for need in GROUPS[group].needs}
+    if "links" in needed and resources.links is None:
         context.warn("the weights count on sampled posteriors, and there are none; set lexicon.chains to -1")
     own = {key for key in context.config.given if key.startswith("train.")}
     idle = sorted(own - _OF_GIVEN_WEIGHTS)

@@ -16,6 +16,7 @@ from align.learning.calibration import Calibration
 from align.model import shipped
 from align.model.folder import Model
 from align.model.reading import read_description
+from align.model.weights import missing_note
 from align.statistics.expected_links import ExpectedLinks
 from tests.align import toy
 
@@ -155,13 +156,13 @@ class TestSeveralLinks:
         with pytest.raises(InputError, match="fertile: 1 links a word with the groups"):
             Model.load(fertile)
         edit(fertile, fertility=2, extra_groups=[])
-        with pytest.raises(InputError, match="fertile: 2 links a word with the groups"):
+        with pytest.raises(InputError, match="fertile: a weight of extra.source.always, .*, but no such"):
             Model.load(fertile)
         edit(fertile, extra_groups=["telepathy"])
         with pytest.raises(InputError, match="no feature group 'telepathy'; update liaison"):
             Model.load(fertile)
         edit(fertile, extra_groups=["always"])
-        with pytest.raises(InputError, match="a feature is 'extra.source.content' where the groups give"):
+        with pytest.raises(InputError, match="fertile: a weight of extra.source.content, .*, but no such"):
             Model.load(fertile)
 
     def test_a_cost_below_0_is_named(self, fertile):
@@ -289,10 +290,22 @@ class TestDamaged:
         with pytest.raises(InputError, match="weights.tsv:2: .* is not 'feature TAB weight'"):
             Model.load(folder)
 
+    def test_a_feature_without_a_weight_counts_0_and_is_told(self, folder):
+        path, whole = folder / "weights.tsv", Model.load(folder)
+        lines = path.read_text(encoding="utf-8").split("\n")
+        others = [line for line in lines if not line.startswith(("dice\t", "joint_log\t"))]
+        path.write_text("\n".join(others), encoding="utf-8")
+        model = Model.load(folder)
+        assert (whole.missing, model.missing) == ((), ("dice", "joint_log"))
+        assert model.names == whole.names
+        for name, weight, before in zip(model.names, model.weights, whole.weights, strict=True):
+            assert weight == (0.0 if name in model.missing else before)
+        assert "2 features have no weight and count 0 (dice, joint_log); train" in missing_note(model.missing)
+
     def test_features_that_are_not_those_of_the_groups(self, folder):
         path = folder / "weights.tsv"
         path.write_text(path.read_text(encoding="utf-8").replace("dice\t", "mice\t"), encoding="utf-8")
-        with pytest.raises(InputError, match="a feature is 'mice' where the groups give 'dice'"):
+        with pytest.raises(InputError, match="a weight of mice, but no such feature in this version"):
             Model.load(folder)
 
     def test_arrays_of_another_type_size_or_value(self, folder):

@@ -459,8 +459,23 @@ class TestGivenWeights:
         )
         given.save(tmp_path / "mine")
         context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
-        with pytest.raises(InputError, match=r"mine: its features are not those .*warmth.*; get the weights"):
+        with pytest.raises(InputError, match=r"mine: a weight of warmth, but no such .*; get the weights"):
             train.run(context, labels="none")
+
+    def test_features_without_a_weight_count_0_and_are_told_once(self, stages, tmp_path, capsys):
+        known = self.given(stages, tmp_path / "known")
+        given = Weights(
+            known.names[:1] + known.names[2:], np.delete(known.weights, 1), known.groups, (1.0, 0.0), {}, {},
+            fertility=2, word_groups=EXTRA,
+        )  # fmt: skip
+        given.save(tmp_path / "mine")
+        context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
+        train.run(context, labels="none")
+        told = f"1 features have no weight and count 0 ({known.names[1]}); train anew"
+        assert capsys.readouterr().err.count(told) == 1
+        model = Model.load(tmp_path / "out")
+        assert model.names == known.names
+        assert model.weights.tolist() == [known.weights[0], 0.0, *known.weights[2:]]
 
     def test_weights_that_are_not_there_are_told(self, stages, tmp_path):
         context = context_of(stages, tmp_path / "out", weights="nowhere")
