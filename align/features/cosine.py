@@ -76,7 +76,7 @@ def _write_cosines(shapes, offsets, source, target, result):  # type: ignore[no-
     for i in range(len(shapes)):
         widest = max(widest, shapes[i, 1] + _LANES)
     p = source.vectors.shape[1]
-    by_dimension = np.zeros((p, widest), dtype=np.float32)
+    columns = np.zeros(p * widest, dtype=np.float32)
     sums = np.empty(widest, dtype=np.float32)
     one, zero = np.float32(1.0), np.float32(0.0)
     whole = p - p % 8
@@ -86,28 +86,29 @@ def _write_cosines(shapes, offsets, source, target, result):  # type: ignore[no-
         for k in range(m):
             vector = target.vectors[target.tokens[target.starts[i] + k]]
             for c in range(p):
-                by_dimension[c, k] = vector[c]
+                columns[c * width + k] = vector[c]
         for j in range(n):
             vector = source.vectors[source.tokens[source.starts[i] + j]]
             for k in range(width):
                 sums[k] = zero
             for c in range(0, whole, 8):
-                _add_eight(vector, by_dimension, c, sums, width)
+                _add_eight(vector, columns, c, sums, width)
             for c in range(whole, p):
                 for k in range(width):
-                    sums[k] += vector[c] * by_dimension[c, k]
+                    sums[k] += vector[c] * columns[c * width + k]
             start = offsets[i] + j * m
             for k in range(m):
                 result[start + k] = min(one, max(-one, sums[k]))
 
 
 @kernel(error_model="numpy")
-def _add_eight(factors, vectors, at, sums, width):  # type: ignore[no-untyped-def]
+def _add_eight(factors, columns, at, sums, width):  # type: ignore[no-untyped-def]
     """Add eight dimensions at a time: the sums are then seldom fetched and put back."""
     a, b, c, d = factors[at], factors[at + 1], factors[at + 2], factors[at + 3]
     e, f, g, h = factors[at + 4], factors[at + 5], factors[at + 6], factors[at + 7]
-    first, second, third, fourth = vectors[at], vectors[at + 1], vectors[at + 2], vectors[at + 3]
-    fifth, sixth, seventh, eighth = vectors[at + 4], vectors[at + 5], vectors[at + 6], vectors[at + 7]
+    rows = columns[at * width : (at + 8) * width]
+    first, second, third, fourth = rows, rows[width:], rows[2 * width :], rows[3 * width :]
+    fifth, sixth, seventh, eighth = rows[4 * width :], rows[5 * width :], rows[6 * width :], rows[7 * width :]
     for k in range(width):
         low = (a * first[k] + b * second[k]) + (c * third[k] + d * fourth[k])
         high = (e * fifth[k] + f * sixth[k]) + (g * seventh[k] + h * eighth[k])

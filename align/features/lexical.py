@@ -113,10 +113,19 @@ def fill(block: Block, out: np.ndarray) -> None:
     sqrt(p(t|s) p(s|t)); ``forward_over_null`` is p(t|s) / (p(t|s) + p(t|NULL)); ``joint`` is the geometric
     mean of the two posteriors and ``joint_log`` the scaled logarithm of their product.
     """
-    dice, forward, reverse = found = block.of_edges(associations)
-    out[_DICE], out[_FORWARD], out[_REVERSE] = found
+    dice, forward, reverse = block.of_edges(associations)
+    out[_DICE], out[_FORWARD], out[_REVERSE] = dice, forward, reverse
+    null_source, null_target = block.shared(null_probabilities)
     _write_shares(
-        block.shapes, block.offsets, block.source, block.target, found, *block.shared(null_probabilities), out
+        block.shapes,
+        block.offsets,
+        block.source,
+        block.target,
+        forward,
+        reverse,
+        null_source,
+        null_target,
+        out,
     )
     np.sqrt(forward * reverse, out=out[_GEOMETRIC])
     product = out[_FORWARD_POSTERIOR] * out[_REVERSE_POSTERIOR]
@@ -204,10 +213,11 @@ def _search(columns, low, high, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _write_shares(shapes, offsets, source, target, found, null_source, null_target, out):  # type: ignore[no-untyped-def]
+def _write_shares(  # type: ignore[no-untyped-def]
+    shapes, offsets, source, target, forward, reverse, null_source, null_target, out
+):
     """Write what needs a row or a column of a pair: shares against NULL, posteriors of the sentence."""
     zero = np.float32(0.0)
-    forward, reverse = found[1], found[2]
     widest = 1
     for i in range(len(shapes)):
         widest = max(widest, shapes[i, 1])
