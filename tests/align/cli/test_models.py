@@ -293,6 +293,15 @@ class TestModels:
         sizes = {"source_words": 12, "target_words": 12, "cells": 12, "dimensions": 5}
         assert sizes.items() <= described["sizes"].items()
 
+    def test_features_without_a_weight_are_told_once(self, run, model):
+        path = model / "weights.tsv"
+        lines = path.read_text(encoding="utf-8").split("\n")
+        path.write_text("\n".join(line for line in lines if not line.startswith("dice\t")), encoding="utf-8")
+        for command in ("models info toy", "explain --model toy --source house --target maison"):
+            status, _, err = run(command)
+            assert status == 0
+            assert err.count("1 features have no weight and count 0 (dice); train anew to use them") == 1
+
     def test_info_of_a_damaged_model(self, run):
         Path("toy/lexicon/dice.npy").write_bytes(b"")
         status, _, err = run("models info toy")
