@@ -5,8 +5,7 @@ Leaves, line N for input line N:
 * ``links.txt``: links between the tokens of ``source.txt`` and ``target.txt`` (Pharaoh, 0-based); an empty
   line where a pair has none or was rejected;
 * ``scores.txt``: the score of the pair in [0, 1] (:class:`align.model.blocklinks.BlockLinks`), empty where it
-was
-  rejected;
+  was rejected;
 * ``links.parquet``: one row a link: line (from 1), source and target token (from 0), score, confidence.
 
 The parts of a pair that was split are put together again. Gold pairs are no lines of the corpus.
@@ -14,33 +13,24 @@ The parts of a pair that was split are put together again. Gold pairs are no lin
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
-from functools import lru_cache
-from itertools import pairwise, repeat
 from pathlib import Path
-from threading import Lock
 
 import numpy as np
 
 from align.core.arrays import load_array, load_rows
-from align.core.errors import InputError, WorkError
+from align.core.errors import InputError
 from align.core.files import link_or_copy
 from align.core.ragged import SIDES
-from align.data.corpus import Corpus
-from align.links import Link, format_pharaoh
-from align.links.plain import pharaoh_lines
-from align.model.aligner import Aligner
-from align.model.blocklinks import BlockLinks
-from align.statistics.posteriors import Posteriors
 from pipeline.config.configuration import Config
-from pipeline.stages.align.table import rows_of, write_table
+from pipeline.stages.align.block import AlignedBlock, LineBlock, align_lines, model_fingerprint
+from pipeline.stages.align.table import write_table
 from pipeline.stages.lexicon.places import CORPUS, POSTERIORS
 from pipeline.work import budget
 from pipeline.work.journal import Journal
 from pipeline.work.manifest import made_of
-from pipeline.work.memory import give_back, trim
+from pipeline.work.memory import give_back
 from pipeline.work.resources import resident_memory, show_size
 from pipeline.work.stage import StageContext
 
@@ -52,44 +42,8 @@ _ROWS = "links.rows"
 # Possible links of a block, above which it has fewer pairs: its memory is about 40 bytes for each.
 _EDGES_A_BLOCK = 500_000
 
-# Threads that begin together load one model.
-_LOADING = Lock()
-
 # A quarter of the time the interpreter is locked: more threads than these would only wait for each other.
 _MOST_THREADS = 4
-
-
-@dataclass(frozen=True)
-class Task:
-    """Whole lines with their parts: parts ``start`` to ``stop``, lines ``first`` to ``last`` (0-based).
-
-    ``stamp`` is that of the model (:func:`_stamp`): a worker that serves several runs may know another one
-    by the same path. ``posteriors`` is their folder, empty where the run has none: a worker must not decide
-    that by what it sees.
-    """
-
-    preprocess: str
-    model: str
-    stamp: str
-    posteriors: str
-    start: int
-    stop: int
-    first: int
-    last: int
-    bias: float
-    confidences: bool
-
-
-@dataclass(frozen=True)
-class Aligned:
-    """The result of a task: lines of two files, and rows of the table (``ROW``)."""
-
-    links: bytes
-    scores: str
-    table: np.ndarray
-    pairs: int
-    empty: int
-    total: float
 
 
 @dataclass
@@ -103,8 +57,8 @@ class _Done:
     empty: int = 0
     total: float = 0.0
 
-    def add(self, task: Task, found: Aligned) -> None:
-        self.blocks, self.lines = self.blocks + 1, task.last
+    def add(self, block: LineBlock, found: AlignedBlock) -> None:
+        self.blocks, self.lines = self.blocks + 1, block.last
         self.pairs, self.links = self.pairs + found.pairs, self.links + len(found.table)
         self.empty, self.total = self.empty + found.empty, self.total + found.total
 
@@ -129,16 +83,16 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
     """
     _check_options(block, bias)
     preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
-    stamp = _stamp(model)
+    fingerprint = model_fingerprint(model)
     sampled = lexicon / POSTERIORS / CORPUS
     posteriors = str(sampled) if sampled.is_dir() else ""
-    tasks = [
-        Task(str(preprocess), str(model), stamp, posteriors, *piece, bias, confidences)
+    blocks = [
+        LineBlock(str(preprocess), str(model), fingerprint, posteriors, *piece, bias, confidences)
         for piece in _pieces(preprocess, block)
     ]
     made = made_of([preprocess, model, lexicon])
-    with _journal(context.folder, tasks, made) as journal:
-        done = _align(context, tasks, journal)
+    with _journal(context.folder, blocks, made) as journal:
+        done = _align(context, blocks, journal)
         give_back()  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
         for side in SIDES:
@@ -146,85 +100,46 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
         journal.remove()
     (context.folder / _ROWS).unlink()
     mean = done.total / done.pairs if done.pairs else None
-    facts = {
-        "pairs": done.pairs, "links": done.links, "pairs_without_links": done.empty, "mean_score": mean,
-    }  # fmt: skip
-    for key, value in facts.items():
-        context.note(key, value)
+    context.notes |= {
+        "pairs": done.pairs,
+        "links": done.links,
+        "pairs_without_links": done.empty,
+        "mean_score": mean,
+    }
     shown = "n/a (0 pairs)" if mean is None else f"{mean:.3f}"
     context.say(
         f"{done.links} links in {done.pairs} pairs, {done.empty} of them without any; mean score {shown}"
     )
 
 
-def _journal(folder: Path, tasks: Sequence[Task], made: str) -> Journal:
+def _journal(folder: Path, blocks: Sequence[LineBlock], made: str) -> Journal:
     """Return the files of results, as far as a killed run left them whole.
 
     ``made`` tells apart what was made at different times in the same folders: with more ``--memory``, which
     is in no fingerprint, tables and posteriors are others, though weights may be the same.
     """
-    lines, stamp = (tasks[-1].last, tasks[-1].stamp) if tasks else (0, None)
-    work = f"align {lines} lines in {len(tasks)} blocks by model {stamp}, inputs {made}"
+    lines, model = (blocks[-1].last, blocks[-1].fingerprint) if blocks else (0, None)
+    work = f"align {lines} lines in {len(blocks)} blocks by model {model}, inputs {made}"
     return Journal(folder, (LINKS, SCORES, _ROWS), work)
 
 
-def _align(context: StageContext, tasks: Sequence[Task], journal: Journal) -> _Done:
-    """Do what is left of the tasks and append the results to the files, in order."""
+def _align(context: StageContext, blocks: Sequence[LineBlock], journal: Journal) -> _Done:
+    """Do what is left of the blocks and append the results to the files, in order."""
     done = _Done(**(journal.state or {}))
     if journal.damaged:
         context.say("the links of an earlier run cannot be read whole; they are made anew")
     if done.blocks:
-        context.say(f"going on after line {done.lines} of {tasks[-1].last}")
-    rest = tasks[done.blocks :]
+        context.say(f"going on after line {done.lines} of {blocks[-1].last}")
+    rest = blocks[done.blocks :]
     found = context.map(align_lines, rest, threads=_threads(context, rest))
-    for task, each in zip(rest, found, strict=True):
+    for block, each in zip(rest, found, strict=True):
         journal.write(LINKS, each.links)
         journal.write(SCORES, each.scores.encode("ascii"))
         journal.write(_ROWS, each.table.tobytes())
-        done.add(task, each)
+        done.add(block, each)
         journal.keep(asdict(done))
     journal.commit(asdict(done))
     return done
-
-
-def align_lines(task: Task) -> Aligned:
-    """Align the parts of a run of lines, in any process."""
-    with _LOADING:
-        aligner = _aligner(task.model, task.stamp)
-    preprocess = Path(task.preprocess)
-    own = load_rows(preprocess / "lines.npy", task.start, task.stop) - task.first
-    count = task.last - task.first
-    stored = Path(task.posteriors) if task.posteriors else None
-    found = aligner.align_block(
-        Corpus.load_block(preprocess / "corpus", task.start, task.stop),
-        bias=task.bias,
-        posteriors=None if stored is None else Posteriors.load_block(stored, task.start, task.stop),
-    ).merged(own, count)
-    _check(found, task)
-    used = np.zeros(count, dtype=bool)
-    used[own] = True
-    scores = found.sentence_scores()
-    return Aligned(
-        link_lines(found, confidences=task.confidences),
-        "".join(
-            f"{score:.4f}\n" if there else "\n"
-            for score, there in zip(scores.tolist(), used.tolist(), strict=True)
-        ),
-        rows_of(found, task.first),
-        int(used.sum()),
-        int((used & (np.diff(found.offsets) == 0)).sum()),
-        float(scores[used].sum()),
-    )
-
-
-def link_lines(found: BlockLinks, *, confidences: bool) -> bytes:
-    """Return the links of each pair in the Pharaoh format, a line a pair, in ASCII."""
-    if not confidences:
-        return pharaoh_lines(found.offsets, found.source, found.target)
-    source, target = found.source.tolist(), found.target.tolist()
-    links = [Link(*each) for each in zip(source, target, repeat(True), found.confidence.tolist())]
-    lines = (format_pharaoh(links[start:stop], digits=4) for start, stop in pairwise(found.offsets.tolist()))
-    return "".join(f"{line}\n" for line in lines).encode("ascii")
 
 
 def _pieces(preprocess: Path, block: int) -> Iterator[tuple[int, int, int, int]]:
@@ -252,15 +167,15 @@ def _within(corpus: Path, start: int, stop: int) -> int:
     return max(1, int(np.searchsorted(np.cumsum(source * target), _EDGES_A_BLOCK, side="right")))
 
 
-def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
+def _threads(context: StageContext, blocks: Sequence[LineBlock]) -> int:
     """Return how many threads of this process are to do the work; 0: worker processes.
 
     A process loads libraries, kernels and the model for itself, so that a few threads are better. Results
     do not depend on it.
     """
-    if context.jobs == 1 or not tasks or context.engine.remote:
+    if context.jobs == 1 or not blocks or context.engine.remote:
         return 1
-    lists = (Path(tasks[0].model) / f"{side}.vocabulary.tsv" for side in SIDES)
+    lists = (Path(blocks[0].model) / f"{side}.vocabulary.tsv" for side in SIDES)
     words = budget.ALIGN_WORDS * sum(path.stat().st_size for path in lists)
     process = budget.ALIGN_PROCESS + words + budget.ALIGN_BLOCK
     if context.jobs > _MOST_THREADS and resident_memory() + context.jobs * process <= context.memory:
@@ -274,28 +189,6 @@ def _threads(context: StageContext, tasks: Sequence[Task]) -> int:
     return fitting
 
 
-@lru_cache(maxsize=1)
-def _aligner(model: str, stamp: str) -> Aligner:
-    aligner = Aligner.load(model)
-    resources = aligner.model.resources
-    _ = resources.source_words, resources.target_words  # made here, and not by every thread
-    trim()  # a third of what that took
-    if _stamp(Path(model)) != stamp:
-        raise WorkError(
-            f"{model}: a worker sees another model there than the run does; "
-            "give a --workdir on a disk that all workers share"
-        )
-    return aligner
-
-
-def _stamp(model: Path) -> str:
-    """Return a hash of what of a model is not tables, and of the manifest that says when those were made."""
-    found = hashlib.sha256(made_of([model]).encode("ascii"))
-    for name in ("model.json", "weights.tsv", "source.vocabulary.tsv", "target.vocabulary.tsv"):
-        found.update((model / name).read_bytes())
-    return found.hexdigest()[:16]
-
-
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
     _check_options(config.option("align.block"), config.option("align.bias"))
@@ -306,13 +199,3 @@ def _check_options(block: int, bias: float) -> None:
         raise InputError(f"align.block: {block} is less than 1; give for example 1000")
     if not np.isfinite(bias):
         raise InputError(f"align.bias: {bias} is not finite; give a number")
-
-
-def _check(found: BlockLinks, task: Task) -> None:
-    """Assert that no link leaves its sentence pair: what reads the file may not check."""
-    of_links = np.repeat(np.arange(len(found)), np.diff(found.offsets))
-    for indices, side in zip((found.source, found.target), SIDES, strict=True):
-        spans = Path(task.preprocess) / f"{side}.spans.offsets.npy"
-        counts = np.diff(load_rows(spans, task.first, task.last + 1))
-        outside = (indices < 0) | (indices >= counts[of_links])
-        assert not outside.any(), f"a link outside its pair in line {task.first + of_links[outside][0] + 1}"

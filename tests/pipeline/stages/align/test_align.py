@@ -20,6 +20,7 @@ from align.statistics.posteriors import SCALE
 from pipeline.run.graph import STAGES
 from pipeline.stages.align import stage
 from pipeline.stages.align import table as align_table
+from pipeline.stages.align.block import LineBlock, align_lines, link_lines, load_aligner, model_fingerprint
 from pipeline.work import journal
 from tests.align import toy
 from tests.pipeline.stages import made_by_hand as stages
@@ -166,7 +167,7 @@ def test_texts_of_links(last):
         *np.ones((2, 3)),
     )
     text = f"0-1 2-{last}\n\n{last}-{last}\n".encode("ascii")
-    assert stage.link_lines(found, confidences=False) == text
+    assert link_lines(found, confidences=False) == text
 
 
 class TestStoredPosteriors:
@@ -186,12 +187,16 @@ class TestStoredPosteriors:
         run(inputs, tmp_path / "out", block=block)
         # A worker that does not see them says so, and never takes others.
         shutil.rmtree(inputs["lexicon"] / "posteriors" / "corpus")
-        task = stage.Task(
-            *(str(inputs["preprocess"]), str(inputs["train"]), stage._stamp(inputs["train"])),
+        task = LineBlock(
+            *(
+                str(inputs["preprocess"]),
+                str(inputs["train"]),
+                model_fingerprint(inputs["train"]),
+            ),
             *(str(inputs["lexicon"] / "posteriors" / "corpus"), 0, 1, 0, 2, 0.0, False),
         )
         with pytest.raises(InputError, match="missing"):
-            stage.align_lines(task)
+            align_lines(task)
         # the last words of parts 0, 3 and 9, that is of lines 1, 3 and 8
         links = lines_of(tmp_path / "out" / "links.txt")
         assert [line for line, found in enumerate(links) if found] == [1, 3, 8]
@@ -257,7 +262,6 @@ class TestGoingOn:
     def stop_after(self, monkeypatch, blocks):
         """Let the stage fail after some blocks; return where blocks began, filled as they do."""
         begun = []
-        align_lines = stage.align_lines
 
         def failing(task):
             if len(begun) == blocks:
@@ -292,7 +296,7 @@ class TestGoingOn:
     def test_stopped_while_the_table_is_made(self, inputs, tmp_path, monkeypatch):
         run(inputs, tmp_path / "whole", block=1)
         with monkeypatch.context() as patched:
-            patched.setattr(stage, "_share", lambda *_: 1 / 0)
+            patched.setattr(stage, "link_or_copy", lambda *_: 1 / 0)
             with pytest.raises(ZeroDivisionError):
                 run(inputs, tmp_path / "out", block=1)
         with monkeypatch.context() as patched:
@@ -356,8 +360,8 @@ class TestWorkers:
         loaded = []
         load = Aligner.load
         monkeypatch.setattr(Aligner, "load", lambda path: loaded.append(path) or load(path))
-        monkeypatch.setattr(stage, "give_back", lambda _: None)  # as in a worker that serves on
-        stage._aligner.cache_clear()
+        monkeypatch.setattr(stage, "give_back", lambda: None)  # as in a worker that serves on
+        load_aligner.cache_clear()
         for made, expected in (("1", 1), ("1", 1), ("2", 2)):
             (inputs["train"] / "manifest.json").write_text(made, encoding="utf-8")
             run(inputs, tmp_path / f"out{made}")
@@ -379,18 +383,18 @@ class TestWorkers:
             return load(path)
 
         monkeypatch.setattr(Aligner, "load", slow)
-        stage._aligner.cache_clear()
+        load_aligner.cache_clear()
         run(inputs, tmp_path / "out", block=1, jobs=2)
         assert loaded == [str(inputs["train"])]
 
     def test_a_worker_that_sees_another_model_says_so(self, inputs):
-        task = stage.Task(
+        task = LineBlock(
             *(str(inputs[name]) for name in ("preprocess", "train")), "0" * 16, "", 0, 1, 0, 2, 0, False
         )
         with pytest.raises(
             WorkError, match="a worker sees another model there than the run does; give a --workdir"
         ):
-            stage.align_lines(task)
+            align_lines(task)
 
     def test_threads_and_processes_by_jobs_and_memory(self, inputs, tmp_path, monkeypatch, capsys):
         monkeypatch.setattr(stage, "resident_memory", lambda: 500 << 20)
@@ -406,7 +410,7 @@ class TestWorkers:
         ):
             with stages.context_of(STAGES["align"], tmp_path / "out", inputs) as context:
                 context.jobs, context.memory = jobs, memory
-                tasks = [stage.Task("", str(inputs["train"]), "", "", 0, 0, 0, 0, 0, False)]
+                tasks = [LineBlock("", str(inputs["train"]), "", "", 0, 0, 0, 0, 0, False)]
                 found.append(stage._threads(context, tasks))
         assert found == [1, 2, 4, 6, 0, 2, 1]
         told = [line for line in capsys.readouterr().err.split("\n") if "jobs" in line]
@@ -417,7 +421,7 @@ class TestWorkers:
         with stages.context_of(STAGES["align"], tmp_path / "out", inputs) as context:
             context.jobs, context.memory = 4, 1
             monkeypatch.setattr(context.engine, "remote", True)
-            stage._threads(context, [stage.Task("", str(inputs["train"]), "", "", 0, 0, 0, 0, 0, False)])
+            stage._threads(context, [LineBlock("", str(inputs["train"]), "", "", 0, 0, 0, 0, 0, False)])
         assert capsys.readouterr().err == ""
 
     def test_long_pairs_make_small_blocks(self, inputs, monkeypatch):
