@@ -385,7 +385,7 @@ class TestResume:
             "sampling/priors/forward.links.npy",
             "sampling/blocks/0/reverse.places.npy",
             "sampling/chains/0-0/0.candidates.npy",
-            "sampling/chains/1-0/seal.json",
+            "sampling/chains/1-0/checkpoint.json",
         )
         for name in of_each_kind:
             again = replace(killed, folder=tmp_path / "again", notes={})
