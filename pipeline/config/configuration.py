@@ -66,7 +66,8 @@ def load(path: Path, overrides: Sequence[str], schema: Schema) -> Config:
     Raises
     ------
     InputError
-        If the file is missing or no TOML, a section or key is unknown, or a value has the wrong type.
+        If the file is missing or no TOML, a section or key is unknown, or a value has the wrong type or
+        is out of its range.
     """
     text = _read(path)
     try:
@@ -115,6 +116,8 @@ def _complete(
             if option.default is REQUIRED:
                 raise InputError(f"{path}: {section}.{key} is missing; set it under [{section}]")
             values[section][key] = option.default
+        for key, value in values[section].items():
+            options[key].check(value, f"{section}.{key}")
     for section, check in (
         ("corpus", sources.corpus_options),
         ("vectors", sources.vectors_options),

@@ -1,12 +1,15 @@
 """Options as the keyword-only arguments of functions: name, type, default and meaning exist once.
 
 A section of the configuration (``[train]``) belongs to one function; its keyword-only arguments are the
-section's keys, their annotations the types, their docstring (numpydoc ``Parameters``) the meaning.
+section's keys, their annotations the types, their docstring (numpydoc ``Parameters``) the meaning. What
+values fit stands in the annotation too (``Annotated[int, at_least(1)]``): such options are checked when the
+configuration is read, before any stage is run.
 """
 
 from __future__ import annotations
 
 import inspect
+import math
 import re
 import tomllib
 import types
@@ -26,6 +29,37 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 
 
 @dataclass(frozen=True)
+class Range:
+    """What values of an option may be: in words, and a test."""
+
+    wanted: str
+    fits: Callable[[Any], bool]
+
+
+FINITE = Range("a finite number", math.isfinite)
+
+
+def at_least(least: float) -> Range:
+    """Return the range of finite numbers from ``least`` on."""
+    return Range(f"{least} or more", lambda value: least <= value < math.inf)
+
+
+def above(least: float) -> Range:
+    """Return the range of finite numbers above ``least``."""
+    return Range(f"more than {least}", lambda value: least < value < math.inf)
+
+
+def between(least: float, most: float) -> Range:
+    """Return the range of numbers from ``least`` to ``most``."""
+    return Range(f"{least} to {most}", lambda value: least <= value <= most)
+
+
+def one_of(*words: str) -> Range:
+    """Return a choice of words."""
+    return Range(f"one of {', '.join(words)}", lambda value: value in words)
+
+
+@dataclass(frozen=True)
 class Option:
     """One key of a section.
 
@@ -41,6 +75,8 @@ class Option:
         The default, :data:`REQUIRED` where there is none.
     meaning : str
         One paragraph from the docstring.
+    range : Range or None
+        What values fit, besides None where that is the default; None: all do.
     """
 
     name: str
@@ -48,6 +84,19 @@ class Option:
     optional: bool
     default: Any
     meaning: str
+    range: Range | None = None
+
+    def check(self, value: Any, where: str) -> None:
+        """Check that a value fits.
+
+        Raises
+        ------
+        InputError
+            If it does not.
+        """
+        absent = value is None and self.optional
+        if self.range is not None and not absent and not self.range.fits(value):
+            raise InputError(f"{where}: {value!r} is out of range; give {self.range.wanted}")
 
 
 def takes_also(options: Mapping[str, Option]) -> Callable[[Function], Function]:
@@ -70,7 +119,7 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     TypeError
         If an annotation is none of the supported types (a fault of the program, not of the user).
     """
-    hints = typing.get_type_hints(function)
+    hints = typing.get_type_hints(function, include_extras=True)
     documented = reversed(function.__mro__) if isinstance(function, type) else (function,)
     meanings: dict[str, str] = {}
     for each in documented:
@@ -79,8 +128,11 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
     for name, parameter in inspect.signature(function).parameters.items():
         if parameter.kind is not inspect.Parameter.KEYWORD_ONLY:
             continue
-        kind, optional = _kind(hints[name])
-        found[name] = Option(name, kind, optional, parameter.default, meanings.get(name, ""))
+        annotation, ranges = hints[name], [None]
+        if typing.get_origin(annotation) is typing.Annotated:
+            annotation, *ranges = typing.get_args(annotation)
+        kind, optional = _kind(annotation)
+        found[name] = Option(name, kind, optional, parameter.default, meanings.get(name, ""), ranges[0])
     return found | getattr(function, _FURTHER, {})
 
 

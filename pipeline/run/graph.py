@@ -61,7 +61,6 @@ STAGES: dict[str, Stage] = {
             files=lexicon.local_files,
             seeded=True,
             resumable=True,
-            check=lexicon.check,
         ),
         Stage(
             "label",
@@ -93,7 +92,6 @@ STAGES: dict[str, Stage] = {
             align.run,
             needs=("preprocess", "lexicon", "train"),
             resumable=True,
-            check=align.check,
         ),
         Stage(
             "evaluate",
@@ -101,7 +99,6 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "label", "train"),
             uses=GOLD_LINKS,
             seeded=True,
-            check=evaluate.check,
         ),
         Stage(
             "inspect",
@@ -109,7 +106,6 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
             uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
             seeded=True,
-            check=inspect.check,
         ),
     )
 }

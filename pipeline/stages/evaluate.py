@@ -7,19 +7,18 @@ links of every gold pair, training part included, with their confidences.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from align.core.arrays import load_array
-from align.core.errors import InputError
 from align.data.corpus import Corpus
 from align.evaluation import metrics
 from align.links import Link, format_pharaoh
 from align.model.aligner import Aligner
 from align.problems.labels import Labels
 from align.statistics.posteriors import Posteriors, load_if_there
-from pipeline.config.configuration import Config
+from pipeline.config.options import FINITE, at_least
 from pipeline.stages.gold import Gold, read_gold
 from pipeline.stages.lexicon.places import POSTERIORS
 from pipeline.work.stage import StageContext
@@ -27,7 +26,13 @@ from pipeline.work.stage import StageContext
 NO_COUNTS = np.zeros((0, len(metrics.COLUMNS)), dtype=np.int64)
 
 
-def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias: float = 0.0) -> None:
+def run(
+    context: StageContext,
+    *,
+    samples: Annotated[int, at_least(1)] = 1000,
+    macro: bool = False,
+    bias: Annotated[float, FINITE] = 0.0,
+) -> None:
     """Measure the alignment error rate on the test part of the gold.
 
     Parameters
@@ -42,9 +47,8 @@ def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias
     Raises
     ------
     InputError
-        If an option is out of range, or the gold links do not fit the gold text.
+        If the gold links do not fit the gold text.
     """
-    _check_options(samples, bias)
     gold = read_gold(
         context.inputs["download"],
         context.inputs["preprocess"],
@@ -96,18 +100,6 @@ def run(context: StageContext, *, samples: int = 1000, macro: bool = False, bias
         context.say(line)
     context.note("evaluation", score.as_dict())
     context.result(score.line())
-
-
-def check(config: Config) -> None:
-    """Refuse wrong options before the first stage is run."""
-    _check_options(config.option("evaluate.samples"), config.option("evaluate.bias"))
-
-
-def _check_options(samples: int, bias: float) -> None:
-    if samples < 1:
-        raise InputError(f"evaluate.samples: {samples} is less than 1; give for example 1000")
-    if not np.isfinite(bias):
-        raise InputError(f"evaluate.bias: {bias} is not finite; give a number")
 
 
 def _stored(context: StageContext, folder: str) -> Posteriors | None:

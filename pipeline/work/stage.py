@@ -45,8 +45,8 @@ class Stage:
     describe : function, optional
         Text that ``--list STAGE`` adds to the options.
     check : function
-        ``check(config)``: refuses wrong options before the first stage is run, so that nobody learns of
-        them hours later. ``run`` checks them too.
+        ``check(config)``: refuses options that do not go together, before the first stage is run, so that
+        nobody learns of them hours later. Ranges of single ones stand with them.
     """
 
     name: str

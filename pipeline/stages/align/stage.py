@@ -16,14 +16,14 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from align.core.arrays import load_array, load_rows
-from align.core.errors import InputError
 from align.core.files import link_or_copy
 from align.core.ragged import SIDES
-from pipeline.config.configuration import Config
+from pipeline.config.options import FINITE, at_least
 from pipeline.stages.align.block import AlignedBlock, LineBlock, align_lines, model_fingerprint
 from pipeline.stages.align.table import write_table
 from pipeline.stages.lexicon.places import CORPUS, POSTERIORS
@@ -63,7 +63,13 @@ class _Done:
         self.empty, self.total = self.empty + found.empty, self.total + found.total
 
 
-def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confidences: bool = False) -> None:
+def run(
+    context: StageContext,
+    *,
+    block: Annotated[int, at_least(1)] = 1000,
+    bias: Annotated[float, FINITE] = 0.0,
+    confidences: bool = False,
+) -> None:
     """Link the words of every pair of the corpus.
 
     Parameters
@@ -75,13 +81,7 @@ def run(context: StageContext, *, block: int = 1000, bias: float = 0.0, confiden
         below 0 fewer and better ones.
     confidences : bool
         Whether links.txt tells the confidence of each link (0-0:0.93).
-
-    Raises
-    ------
-    InputError
-        If an option is out of range.
     """
-    _check_options(block, bias)
     preprocess, model, lexicon = (context.inputs[name] for name in ("preprocess", "train", "lexicon"))
     fingerprint = model_fingerprint(model)
     sampled = lexicon / POSTERIORS / CORPUS
@@ -187,15 +187,3 @@ def _threads(context: StageContext, blocks: Sequence[LineBlock]) -> int:
             f"{fitting} of {context.jobs} jobs: more do not go into --memory {show_size(context.memory)}"
         )
     return fitting
-
-
-def check(config: Config) -> None:
-    """Refuse wrong options before the first stage is run."""
-    _check_options(config.option("align.block"), config.option("align.bias"))
-
-
-def _check_options(block: int, bias: float) -> None:
-    if block < 1:
-        raise InputError(f"align.block: {block} is less than 1; give for example 1000")
-    if not np.isfinite(bias):
-        raise InputError(f"align.bias: {bias} is not finite; give a number")

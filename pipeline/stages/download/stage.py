@@ -10,12 +10,13 @@ import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.ragged import SIDES
 from align.data.bitext import LINE_LIMIT
 from align.data.streams import open_file, open_text, open_unpacked, packing_of
+from pipeline.config.options import above, at_least
 from pipeline.config.places import check_place, europarl_urls, vectors_place
 from pipeline.config.sections import CorpusOptions, corpus_options, gold_options, vectors_options
 from pipeline.stages.download.archives import extract_one, extract_pair, unpack
@@ -37,9 +38,9 @@ _CORPUS_KEYS = ("source", "target", "files", "url", "tsv", "tmx", "joint", "sha2
 def run(
     context: StageContext,
     *,
-    retries: int = 5,
-    timeout: float = 30.0,
-    backoff: float = 1.0,
+    retries: Annotated[int, at_least(0)] = 5,
+    timeout: Annotated[float, above(0)] = 30.0,
+    backoff: Annotated[float, at_least(0)] = 1.0,
     mirror: str | None = None,
     accept_changed: bool = False,
 ) -> None:
@@ -63,15 +64,10 @@ def run(
     Raises
     ------
     InputError
-        If a file given is missing, empty, no text or an unsafe archive, or an option is out of range.
+        If a file given is missing, empty, no text or an unsafe archive.
     WorkError
         If something cannot be fetched or is damaged.
     """
-    for name, value, least in (("retries", retries, 0), ("backoff", backoff, 0.0)):
-        if value < least:
-            raise InputError(f"download.{name}: {value} is less than {least}; give a number from {least} on")
-    if timeout <= 0:
-        raise InputError(f"download.timeout: {timeout} is not above 0; give seconds")
     if mirror is not None:
         check_place("download.mirror", mirror)
     for left in context.folder.iterdir():

@@ -8,39 +8,34 @@ to each other than random words do.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
 from align.core.arrays import save_array
-from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.vectors.mapping import centre_rows, unit_rows
+from pipeline.config.options import between, one_of
 from pipeline.stages.download import stage as download
 from pipeline.stages.embed.space import Space, find_seeds, to_one_space
 from pipeline.stages.embed.vectors import cover, read_given, read_words, train_on_corpus
 from pipeline.work.stage import StageContext
 
-CHOICES = {
-    "vectors": ("auto", "given", "trained", "none"),
-    "dictionary": ("auto", "file", "bitext", "identical"),
-}
-
 
 def run(
     context: StageContext,
     *,
-    vectors: str = "auto",
-    dim: int = 64,
-    epochs: int = 0,
-    effort: int = 0,
-    window: int = 0,
-    dictionary: str = "auto",
-    refine: int = -1,
+    vectors: Annotated[str, one_of("auto", "given", "trained", "none")] = "auto",
+    dim: Annotated[int, between(1, 1000)] = 64,
+    epochs: Annotated[int, between(0, 1000)] = 0,
+    effort: Annotated[int, between(0, 10**12)] = 0,
+    window: Annotated[int, between(0, 100)] = 0,
+    dictionary: Annotated[str, one_of("auto", "file", "bitext", "identical")] = "auto",
+    refine: Annotated[int, between(-1, 100)] = -1,
     centre: bool = True,
-    candidates: int = 20_000,
-    min_gap: float = 0.1,
-    max_missing: float = 0.5,
+    candidates: Annotated[int, between(1, 10**9)] = 20_000,
+    min_gap: Annotated[float, between(0, 2)] = 0.1,
+    max_missing: Annotated[float, between(0, 1)] = 0.5,
 ) -> None:
     """Bring word vectors of both languages to one space.
 
@@ -79,15 +74,9 @@ def run(
     Raises
     ------
     InputError
-        If an option or a file is wrong, the dimensions differ, a language has too few vectors, or the
+        If a file is wrong, the dimensions differ, a language has too few vectors, or the
         vectors have no common space.
     """
-    _check_choices(vectors=vectors, dictionary=dictionary)
-    _check_ranges(
-        dim=(dim, 1, 1000), epochs=(epochs, 0, 1000), effort=(effort, 0, 10**12), window=(window, 0, 100),
-        refine=(refine, -1, 100), candidates=(candidates, 1, 10**9), min_gap=(min_gap, 0, 2),
-        max_missing=(max_missing, 0, 1),
-    )  # fmt: skip
     files = download.load(context.inputs["download"])["vectors"]
     words = read_words(context)
     if vectors == "auto":
@@ -128,15 +117,3 @@ def _write(context: StageContext, sides: list[np.ndarray], facts: dict[str, Any]
     for key, value in facts.items():
         context.note(key, value)
     context.note("bytes", sum(side.nbytes for side in sides))
-
-
-def _check_choices(**chosen: str) -> None:
-    for key, value in chosen.items():
-        if value not in CHOICES[key]:
-            raise InputError(f"embed.{key}: no {key} {value!r}; choose one of {', '.join(CHOICES[key])}")
-
-
-def _check_ranges(**ranges: tuple[float, float, float]) -> None:
-    for key, (value, least, most) in ranges.items():
-        if not least <= value <= most:
-            raise InputError(f"embed.{key}: {value} is not from {least} to {most}; give such a number")

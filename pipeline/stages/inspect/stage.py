@@ -9,15 +9,16 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Annotated
 
 import numpy as np
 
 from align.core.arrays import load_array
-from align.core.errors import InputError, WorkError
+from align.core.errors import WorkError
 from align.links import Link, check_bounds, parse_pharaoh
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of, render
-from pipeline.config.configuration import Config
+from pipeline.config.options import at_least
 from pipeline.stages.align.stage import SCORES, TABLE
 from pipeline.stages.gold import read_gold
 from pipeline.stages.inspect.facts import Aligned, facts, origins
@@ -32,7 +33,13 @@ _MOST_EDGES = 40_000
 _MADE_BY = {"gold": "evaluate", "corpus": "align"}
 
 
-def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reasons: int = 8) -> None:
+def run(
+    context: StageContext,
+    *,
+    pairs: Annotated[int, at_least(0)] = 200,
+    gold_pairs: Annotated[int, at_least(0)] = 2000,
+    reasons: Annotated[int, at_least(0)] = 8,
+) -> None:
     """Make the explorer: a list of sentence pairs, their links, and the reasons for them.
 
     Parameters
@@ -49,11 +56,10 @@ def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reas
     Raises
     ------
     InputError
-        If an option is out of range, or the gold links do not fit the gold text.
+        If the gold links do not fit the gold text.
     WorkError
         If the result of an earlier stage is not whole.
     """
-    _check_options(pairs=pairs, gold_pairs=gold_pairs, reasons=reasons)
     generator = np.random.default_rng(context.seed)
     of_gold = _drawn(_gold_pairs(context), gold_pairs, generator)
     of_corpus, aligned = _corpus_pairs(context, pairs, generator)
@@ -77,17 +83,6 @@ def run(context: StageContext, *, pairs: int = 200, gold_pairs: int = 2000, reas
     context.note("gold_pairs", len(of_gold))
     context.note("corpus_pairs", len(of_corpus))
     context.say(f"{REPORT} shows {len(of_gold)} gold pairs and {len(of_corpus)} of the corpus")
-
-
-def check(config: Config) -> None:
-    """Refuse wrong options before the first stage is run."""
-    _check_options(**config.values["inspect"])
-
-
-def _check_options(**counts: int) -> None:
-    for name, value in counts.items():
-        if value < 0:
-            raise InputError(f"inspect.{name}: {value} is less than 0; give a number from 0 on")
 
 
 def _explained(aligner: Aligner, pair: ShownPair, bias: float) -> ShownPair:

@@ -7,7 +7,7 @@ ascending order, the labels of these pairs (:meth:`align.problems.labels.Labels.
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -21,6 +21,7 @@ from align.solvers import links_a_word
 from align.statistics.lexicon import Lexicon, edge_values
 from align.statistics.posteriors import load_if_there
 from pipeline.config.configuration import Config
+from pipeline.config.options import FINITE, at_least, between, one_of
 from pipeline.stages.gold import read_gold
 from pipeline.stages.label.silver import Found, Method, label_sample
 from pipeline.stages.lexicon.places import POSTERIORS
@@ -28,7 +29,6 @@ from pipeline.work.stage import StageContext
 
 CORPUS, GOLD = 0, 1
 KINDS = ("silver", "gold", "both", "none")
-METHODS = ("sampled", "mutual", "cosine")
 
 # A link needs a higher score than this, by method.
 _THRESHOLDS = {"sampled": 0.6, "mutual": 0.3, "cosine": 0.3}
@@ -44,13 +44,13 @@ _PARALLEL, _PARALLEL_PAIRS = 1.25, 100
 def run(
     context: StageContext,
     *,
-    pairs: int = 2000,
-    method: str = "sampled",
-    threshold: float | None = None,
-    lexical: float = 2.0,
-    neighbours: float = 0.2,
-    position: float = 0.5,
-    least: float = 0.05,
+    pairs: Annotated[int, at_least(1)] = 2000,
+    method: Annotated[str, one_of(*_THRESHOLDS)] = "sampled",
+    threshold: Annotated[float | None, FINITE] = None,
+    lexical: Annotated[float, at_least(0)] = 2.0,
+    neighbours: Annotated[float, at_least(0)] = 0.2,
+    position: Annotated[float, at_least(0)] = 0.5,
+    least: Annotated[float, between(0, 1)] = 0.05,
 ) -> None:
     """Label the pairs to train on; train.labels says whether by hand-made gold, by silver labels, or both.
 
@@ -79,18 +79,11 @@ def run(
     Raises
     ------
     InputError
-        If an option is out of range, gold labels are asked for where there are none, or gold links do not
+        If gold labels are asked for where there are none, or gold links do not
         fit their text.
     WorkError
         If too few pairs get a silver label.
     """
-    _check(
-        pairs,
-        method,
-        threshold,
-        {"lexical": lexical, "neighbours": neighbours, "position": position},
-        least,
-    )
     wanted = wanted_labels(context.option("train.labels"), context.option("gold.train"))
     summary: dict[str, Any] = {"labels": wanted, "silver": None, "gold": None}
     made: list[tuple[int, np.ndarray, Labels]] = []
@@ -115,24 +108,7 @@ def run(
 
 def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
-    pairs, method, threshold = (config.option(f"label.{name}") for name in ("pairs", "method", "threshold"))
-    weights = {name: config.option(f"label.{name}") for name in ("lexical", "neighbours", "position")}
-    _check(pairs, method, threshold, weights, config.option("label.least"))
     wanted_labels(config.option("train.labels"), config.option("gold.train"))
-
-
-def _check(pairs: int, method: str, threshold: float | None, weights: dict[str, float], least: float) -> None:
-    if pairs < 1:
-        raise InputError(f"label.pairs: {pairs} is less than 1; give for example 2000")
-    if method not in METHODS:
-        raise InputError(f"label.method: no method {method!r}; choose one of {', '.join(METHODS)}")
-    if threshold is not None and not np.isfinite(threshold):
-        raise InputError(f"label.threshold: {threshold} is not finite; give a number such as 0.3")
-    for name, value in weights.items():
-        if not 0 <= value < np.inf:
-            raise InputError(f"label.{name}: {value} is out of range; give 0 or more")
-    if not 0 <= least <= 1:
-        raise InputError(f"label.least: {least} is no probability; give a number in [0, 1]")
 
 
 def wanted_labels(labels: str | None, train: int) -> str:

@@ -8,15 +8,12 @@ directions; :mod:`~pipeline.stages.lexicon.tables`), make prior counts of a mode
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Annotated
 
-import numpy as np
-
-from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
 from align.statistics.lexicon import Lexicon
-from pipeline.config.configuration import Config
+from pipeline.config.options import above, at_least, between
 from pipeline.stages.lexicon.places import clear_work
 from pipeline.stages.lexicon.prior_model import load_prior, local_files, prior_counts, prior_folder
 from pipeline.stages.lexicon.sampling import MAX_CHAINS, sample_links
@@ -25,20 +22,20 @@ from pipeline.stages.lexicon.tables import make_tables
 from pipeline.work import memory
 from pipeline.work.stage import StageContext
 
-__all__ = ["check", "local_files", "run"]
+__all__ = ["local_files", "run"]
 
 
 def run(
     context: StageContext,
     *,
-    pairs: int = 0,
-    iterations: int = 5,
-    smoothing: float = 0.1,
-    min_probability: float = 1e-5,
+    pairs: Annotated[int, at_least(0)] = 0,
+    iterations: Annotated[int, at_least(1)] = 5,
+    smoothing: Annotated[float, at_least(0)] = 0.1,
+    min_probability: Annotated[float, between(0, 1)] = 1e-5,
     prior: str | None = None,
-    prior_weight: float = 0.05,
-    chains: int = -1,
-    spelling: float = 2.0,
+    prior_weight: Annotated[float, above(0)] = 0.05,
+    chains: Annotated[int, between(-1, MAX_CHAINS)] = -1,
+    spelling: Annotated[float, at_least(0)] = 2.0,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
@@ -68,19 +65,10 @@ def run(
     Raises
     ------
     InputError
-        If an option is out of range, the prior is no model of these languages, or there is no text.
+        If the prior is no model of these languages, or there is no text.
     WorkError
         If not even one pair fits the memory.
     """
-    _check(
-        pairs=pairs,
-        iterations=iterations,
-        smoothing=smoothing,
-        min_probability=min_probability,
-        prior_weight=prior_weight,
-        chains=chains,
-        spelling=spelling,
-    )
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     old = None if prior is None else load_prior(prior_folder(context.config, prior), folder, vocabularies)
@@ -102,26 +90,3 @@ def run(
         del vocabularies, old
         sample_links(context, lexicon, used, chains=chains, priors=priors)
     clear_work(context.folder)
-
-
-# What each option may be, and how to say so.
-_RANGES = {
-    "pairs": (lambda value: value >= 0, "0 (all) or more"),
-    "iterations": (lambda value: value >= 1, "1 or more"),
-    "smoothing": (lambda value: 0 <= value < np.inf, "0 or more"),
-    "min_probability": (lambda value: 0 <= value <= 1, "0 to 1"),
-    "prior_weight": (lambda value: 0 < value < np.inf, "more than 0"),
-    "spelling": (lambda value: 0 <= value < np.inf, "0 or more"),
-    "chains": (lambda value: -1 <= value <= MAX_CHAINS, f"-1 (chosen) to {MAX_CHAINS}"),
-}
-
-
-def check(config: Config) -> None:
-    """Refuse wrong options before the first stage is run."""
-    _check(**{name: config.option(f"lexicon.{name}") for name in _RANGES})
-
-
-def _check(**options: Any) -> None:
-    for name, (fits, told) in _RANGES.items():
-        if not fits(options[name]):
-            raise InputError(f"lexicon.{name}: {options[name]} is out of range; give {told}")

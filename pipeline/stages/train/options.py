@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -11,7 +10,9 @@ from typing import Any
 from align.core.errors import InputError
 from align.learning.cross_validation import ORACLES
 from align.solvers import SOLVERS, OptionError, Solver
-from pipeline.config.options import Option, options_of
+from pipeline.config.options import Option, Range, options_of
+
+FOLDS = Range("0, or 2 or more", lambda value: value == 0 or 2 <= value < 1 << 31)
 
 # The name that an oracle had before.
 _OLD_NAMES = {"programme": "linear_program"}
@@ -66,24 +67,14 @@ def oracle_of(name: str, solver: Solver[Any]) -> str:
     return name
 
 
-def check_problem(
-    solver: Solver[Any], *, cost_fn: float, cost_fp: float, fertility: int | None, folds: int
-) -> None:
-    """Refuse options of what is solved that are out of range, or not for the solver.
+def check_fertility(solver: Solver[Any], fertility: int | None) -> None:
+    """Check that a solver learns so many links a word.
 
     Raises
     ------
     InputError
-        It names the option and says what fits.
+        If it does not.
     """
-    for name, value, fits, wanted in (
-        ("cost_fn", cost_fn, 0 <= cost_fn < math.inf, "a number of 0 or more"),
-        ("cost_fp", cost_fp, 0 <= cost_fp < math.inf, "a number of 0 or more"),
-        ("fertility", fertility, fertility is None or 1 <= fertility < 1 << 31, "1 or more"),
-        ("folds", folds, folds == 0 or 2 <= folds < 1 << 31, "0, or 2 or more"),
-    ):
-        if not fits:
-            raise InputError(f"train.{name}: {value} is out of range; give {wanted}")
     limit = solver.max_fertility
     if limit is not None and fertility is not None and fertility > limit:
         raise InputError(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -17,7 +17,7 @@ from align.problems.labels import Labels
 from align.problems.protocol import Problem
 from align.solvers import Fit, links_a_word
 from pipeline.config.configuration import Config
-from pipeline.config.options import takes_also
+from pipeline.config.options import at_least, between, takes_also
 from pipeline.stages.featurize import load_edges
 from pipeline.stages.label import stage as label
 from pipeline.stages.train.heldout import calibration_of, choose
@@ -31,7 +31,7 @@ from pipeline.stages.train.model import (
     write_model,
     write_training,
 )
-from pipeline.stages.train.options import check_problem, oracle_of, solver_of, solver_options
+from pipeline.stages.train.options import FOLDS, check_fertility, oracle_of, solver_of, solver_options
 from pipeline.stages.train.plots import training_curve
 from pipeline.stages.train.solving import CHECKPOINT, solve
 from pipeline.stages.train.sums import sharing
@@ -49,10 +49,10 @@ def run(
     weights: str = DEFAULT,
     solver: str = "bcfw",
     oracle: str = "assignment",
-    cost_fn: float = 3.0,
-    cost_fp: float = 1.0,
-    fertility: int | None = None,
-    folds: int = 0,
+    cost_fn: Annotated[float, at_least(0)] = 3.0,
+    cost_fp: Annotated[float, at_least(0)] = 1.0,
+    fertility: Annotated[int | None, between(1, 2**31 - 1)] = None,
+    folds: Annotated[int, FOLDS] = 0,
     **options: Any,
 ) -> None:
     """Learn the weights of the features.
@@ -96,7 +96,7 @@ def run(
     """
     method = solver_of(solver, options, seed=context.seed, jobs=context.jobs)
     oracle = oracle_of(oracle, method)
-    check_problem(method, cost_fn=cost_fn, cost_fp=cost_fp, fertility=fertility, folds=folds)
+    check_fertility(method, fertility)
     if label.wanted_labels(labels, context.option("gold.train")) == "none":
         take_weights(context)
         return
@@ -136,11 +136,11 @@ def check(config: Config) -> None:
     """Refuse wrong options before the first stage is run."""
     values = dict(config.values["train"])
     del values["labels"], values["weights"]  # the stage label refuses wrong ones
-    problem = {name: values.pop(name) for name in ("cost_fn", "cost_fp", "fertility", "folds")}
-    solver, oracle = values.pop("solver"), values.pop("oracle")
+    del values["cost_fn"], values["cost_fp"], values["folds"]  # each stands with its range
+    solver, oracle, fertility = (values.pop(name) for name in ("solver", "oracle", "fertility"))
     method = solver_of(solver, values)
     oracle_of(oracle, method)
-    check_problem(method, **problem)
+    check_fertility(method, fertility)
     local_files(config)
 
 

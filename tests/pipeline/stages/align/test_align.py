@@ -462,14 +462,3 @@ class TestOddCorpora:
         monkeypatch.setattr(Aligner, "align_block", stray)
         with pytest.raises(AssertionError, match="a link outside its pair in line 2"):
             run(inputs, tmp_path / "out")
-
-    @pytest.mark.parametrize(
-        ("options", "message"),
-        [
-            ({"block": 0}, "align.block: 0 is less than 1; give for example 1000"),
-            ({"bias": float("nan")}, "align.bias: nan is not finite; give a number"),
-        ],
-    )
-    def test_options_out_of_range(self, inputs, tmp_path, options, message):
-        with pytest.raises(InputError, match=message):
-            run(inputs, tmp_path / "out", **options)

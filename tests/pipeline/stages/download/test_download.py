@@ -391,19 +391,10 @@ def test_a_disk_without_hard_links_names_the_shared_download(site, go, monkeypat
     assert Path(found["corpus"]["paths"][0]).parent.parent == tmp_path / "work" / "downloads"
 
 
-@pytest.mark.parametrize(
-    ("override", "message"),
-    [
-        ("download.retries=-1", r"download\.retries: -1 is less than 0; give a number from 0 on"),
-        ("download.backoff=-0.5", r"download\.backoff: -0\.5 is less than 0"),
-        ("download.timeout=0", r"download\.timeout: 0\.0 is not above 0; give seconds"),
-        ("download.mirror=ftp://h", r"download\.mirror: ftp://h is no http, https or file URL"),
-    ],
-)
-def test_options_out_of_range_are_refused(go, tmp_path, override, message):
+def test_a_mirror_that_is_no_place_is_refused(go, tmp_path):
     (tmp_path / "c.tsv").write_text("a\tb\n", encoding="utf-8")
-    with pytest.raises(InputError, match=message):
-        go(override, text='tsv = "c.tsv"')
+    with pytest.raises(InputError, match=r"download\.mirror: ftp://h is no http, https or file URL"):
+        go("download.mirror=ftp://h", text='tsv = "c.tsv"')
 
 
 def test_killed_in_the_middle_the_rerun_ends_with_the_same_bytes(site, go, tmp_path):

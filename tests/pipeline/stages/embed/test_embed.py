@@ -406,11 +406,6 @@ def test_the_same_seed_gives_the_same_bytes_with_any_number_of_jobs(world, given
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"vectors": "some"}, "embed.vectors: no vectors 'some'; choose one of auto, given, trained, none"),
-        ({"dictionary": "mine"}, "embed.dictionary: no dictionary 'mine'; choose one of auto, file"),
-        ({"dim": 0}, "embed.dim: 0 is not from 1 to 1000; give such a number"),
-        ({"refine": -2}, "embed.refine: -2 is not from -1 to 100"),
-        ({"max_missing": 1.5}, "embed.max_missing: 1.5 is not from 0 to 1"),
         (
             {"dictionary": "file", "dim": 4, "epochs": 1},
             "vectors.dictionary: missing, but embed.dictionary is",

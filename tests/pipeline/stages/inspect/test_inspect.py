@@ -303,12 +303,6 @@ def test_gold_counted_from_one(stage):
     assert by_kind(data, "gold")[0]["gold"] == [[0, 0, 1], [1, 1, 0]]
 
 
-@pytest.mark.parametrize("name", ["pairs", "gold_pairs", "reasons"])
-def test_options_out_of_range(stage, name):
-    with pytest.raises(InputError, match=rf"inspect\.{name}: -1 is less than 0; give a number from 0 on"):
-        stage(**{name: -1})
-
-
 def test_gold_links_of_another_text(stage):
     with pytest.raises(
         InputError, match=r"gold\.links: links of 2 pairs but 3 gold pairs; give the links of this"

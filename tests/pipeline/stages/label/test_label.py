@@ -407,22 +407,6 @@ def test_a_corpus_without_usable_pairs_is_refused(context, stages):
         label.run(context)
 
 
-@pytest.mark.parametrize(
-    ("options", "message"),
-    [
-        ({"pairs": 0}, r"label\.pairs: 0 is less than 1; give for example 2000"),
-        ({"method": "best"}, r"label\.method: no method 'best'; choose one of sampled, mutual, cosine"),
-        ({"threshold": float("nan")}, r"label\.threshold: nan is not finite; give a number such as 0\.3"),
-        ({"lexical": -1.0}, r"label\.lexical: -1\.0 is out of range; give 0 or more"),
-        ({"neighbours": float("inf")}, r"label\.neighbours: inf is out of range; give 0 or more"),
-        ({"position": -0.5}, r"label\.position: -0\.5 is out of range; give 0 or more"),
-    ],
-)
-def test_options_out_of_range_are_refused(context, options, message):
-    with pytest.raises(InputError, match=message):
-        label.run(context, **options)
-
-
 def test_with_several_links_a_word_more_of_the_gold_is_sure(context, stages, capsys):
     write_gold(stages, ["0-0 0-1 1-0 1-1", "0-0 1-1 1-2", *GOLD_LINKS[2:]])
     context.config.values["gold"]["train"] = 2
@@ -451,9 +435,3 @@ def test_unlikely_links_beyond_the_matching_are_free(context, stages):
         posteriors.save(stages / "lexicon" / "posteriors" / "gold")
         label.run(context)
         assert made(context)[2].counts().tolist() == [2, expected]
-
-
-@pytest.mark.parametrize("least", [-0.1, 1.5, float("nan")])
-def test_what_is_no_probability_is_refused(context, least):
-    with pytest.raises(InputError, match=r"label\.least: .* is no probability"):
-        label.run(context, least=least)

@@ -455,24 +455,6 @@ def test_no_text_at_all_is_refused(context, preprocess):
         lexicon.run(context)
 
 
-@pytest.mark.parametrize(
-    ("option", "value"),
-    [
-        ("pairs", -1),
-        ("iterations", 0),
-        ("smoothing", -0.1),
-        ("min_probability", 1.5),
-        ("prior_weight", 0.0),
-        ("spelling", -0.5),
-        ("chains", -2),
-        ("chains", 101),
-    ],
-)
-def test_options_out_of_range_are_refused(context, option, value):
-    with pytest.raises(InputError, match=rf"lexicon\.{option}: {value} is out of range; give "):
-        lexicon.run(context, **{option: value})
-
-
 @pytest.fixture
 def model(tmp_path):
     """The part of a model folder that a prior is: five words more than the corpus has."""
