@@ -21,7 +21,8 @@ from typing import TextIO
 from align.cli.loading import load_aligner
 from align.cli.terminal import only_one_stdin, open_output, say
 from align.core.errors import InputError
-from align.data.bitext import Row, open_bitext
+from align.data.bitext import open_bitext
+from align.data.row import Row
 from align.model.aligner import Aligner
 from align.model.blocklinks import BlockLinks
 from align.text.processor import Tokens

@@ -1,9 +1,9 @@
 r"""Readers of sentence pairs: two files, joint (``source ||| target``), TSV and TMX.
 
-Every reader is a generator of :class:`Row`, one for each line (or TMX unit) of the input and in its order:
-a row that cannot be used says why in ``problem`` and keeps its number, so that nothing ever shifts. Only
-``\\n`` ends a line; U+2028, U+0085, form feeds and the like are part of the text. Input is read as a stream,
-packed or not (see :mod:`align.data.streams`), in memory that does not grow with it.
+Every reader is a generator of :class:`~align.data.row.Row`, one for each line (or TMX unit) of the input and
+in its order: a row that cannot be used says why in ``problem`` and keeps its number, so that nothing ever
+shifts. Only ``\\n`` ends a line; U+2028, U+0085, form feeds and the like are part of the text. Input is read
+as a stream, packed or not (see :mod:`align.data.streams`), in memory that does not grow with it.
 """
 
 from __future__ import annotations
@@ -14,16 +14,16 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO, NamedTuple
+from typing import BinaryIO
 
 from align.core.errors import InputError
+from align.data.row import Row
 from align.data.shift import LengthTrace
 from align.data.streams import name_of, open_text
 
 __all__ = [
     "KINDS",
     "LINE_LIMIT",
-    "Row",
     "check_encoding",
     "open_bitext",
     "open_text",
@@ -49,29 +49,6 @@ _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Source = str | Path | BinaryIO
 Split = Callable[[str], tuple[str, str] | str]
-
-
-class Row(NamedTuple):
-    """One sentence pair of the input.
-
-    Attributes
-    ----------
-    number : int
-        0-based number of the line (TMX: of the unit).
-    source, target : str
-        The text as it is, without line end and byte order mark; both empty where there is a problem.
-    problem : str or None
-        None, or ``bad_row`` (not two fields), ``encoding`` (bytes that are no text in the encoding),
-        ``long_line`` (over `LINE_LIMIT` bytes), ``no_language`` (TMX unit without one of the languages).
-    detail : str
-        What exactly is wrong, for a report.
-    """
-
-    number: int
-    source: str
-    target: str
-    problem: str | None = None
-    detail: str = ""
 
 
 def open_bitext(

@@ -15,7 +15,7 @@ from xml.sax.saxutils import escape, quoteattr
 from lxml import etree
 
 from align.core.errors import InputError
-from align.data.bitext import Row
+from align.data.row import Row
 from align.data.streams import name_of, open_text
 
 # A unit larger than this many bytes of XML is no sentence pair: reading stops.

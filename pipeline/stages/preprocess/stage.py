@@ -18,7 +18,8 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.core.ragged import SIDES
-from align.data.bitext import Row, open_bitext
+from align.data.bitext import open_bitext
+from align.data.row import Row
 from align.data.streams import packing_of
 from align.data.vocabulary import Vocabulary
 from align.text.processor import TextProcessor

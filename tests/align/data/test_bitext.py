@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 from align.core.errors import InputError
 from align.data import bitext
-from align.data.bitext import Row, open_bitext, read_files, read_joint, read_tsv
+from align.data.bitext import open_bitext, read_files, read_joint, read_tsv
+from align.data.row import Row
 
 GOOD = "a cat\tun chat\n" * 20
 

@@ -7,7 +7,8 @@ import pytest
 
 from align.core.errors import InputError
 from align.data import tmx
-from align.data.bitext import Row, open_bitext
+from align.data.bitext import open_bitext
+from align.data.row import Row
 from align.data.tmx import read_tmx, write_tmx
 
 HEAD = '<?xml version="1.0" encoding="UTF-8"?>\n<tmx version="1.4"><header/><body>\n'
