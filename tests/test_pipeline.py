@@ -165,7 +165,7 @@ def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
         shutil.rmtree(copy / "sample" / name)
         (copy / "sample" / "latest" / name).unlink()
     program = (
-        "import sys; from pipeline import journal; journal.EVERY = journal.REST = 0\n"
+        "import sys; from pipeline.work import journal; journal.EVERY = journal.REST = 0\n"
         "from pipeline.run.command import main; sys.exit(main(sys.argv[1:]))"
     )
     arguments = command(copy, "--jobs", jobs, "--set", "align.block=5")[2:]

@@ -404,7 +404,7 @@ def test_killed_in_the_middle_the_rerun_ends_with_the_same_bytes(site, go, tmp_p
         "import sys; from pathlib import Path; from pipeline.run import runner\n"
         "from pipeline.run.plan import Settings, plan\n"
         "from pipeline.config.configuration import load; from pipeline.work.engine import Serial\n"
-        f"sys.path.insert(0, {str(Path(__file__).parent)!r}); from test_download import SCHEMA, STAGES\n"
+        "from tests.pipeline.stages.download.test_download import SCHEMA, STAGES\n"
         "config = load(Path(sys.argv[1]), sys.argv[2:], SCHEMA)\n"
         f"settings = Settings(Path({str(tmp_path / 'work')!r}), None, 1, 2**30, 0)\n"
         "runner.run(plan(config, ['download'], STAGES, settings), config, settings, Serial())"
