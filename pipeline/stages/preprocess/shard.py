@@ -1,15 +1,22 @@
-"""One shard of lines through preprocessing, by a worker: text in, compact arrays in a temporary file out."""
+"""One shard of lines through preprocessing, by a worker: text in, compact arrays in files out.
+
+In this order: markup goes, lines are tokenized, empty ones dropped, long ones split, identical and uneven
+ones noted, words counted and numbered, arrays written; what was found is saved beside them, so that a killed
+run need not find it again. A *line* is a pair of the input; a *part* is a row of the corpus: a line, or a
+piece of one that was too long.
+"""
 
 from __future__ import annotations
 
 import io
 import json
 import socket
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -20,14 +27,124 @@ from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
-from pipeline.stages.preprocess.counts import count_side, hash_pairs, length_sums, take
-from pipeline.stages.preprocess.keep import is_there, keep, kept, stamp
-from pipeline.stages.preprocess.parts import Parts, Report, make_parts
+from pipeline.stages.preprocess.counts import SideCounts, count_side, hash_pairs, length_sums, take
+from pipeline.stages.preprocess.parts import Parts, Reject, Report, make_parts
 from pipeline.stages.preprocess.tokenizer import code_of
-from pipeline.stages.preprocess.types import Packed, Settings, Shard, Summary, shard_files
+from pipeline.work import checkpoint
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
 RATIO_FROM = 10
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What every shard is treated by.
+
+    Attributes
+    ----------
+    processors : (str, str)
+        Settings of the text processors of the source and the target, as JSON.
+    max_length : int
+        Analysis tokens that a part may have.
+    max_ratio : float
+        Ratio of lengths over which a part is left out of statistics.
+    strip_markup : bool
+        Whether lines of markup and language tags go.
+    folder : str
+        Where the shards' files go; ``sample.source.txt`` and ``sample.target.txt`` in it train the sentence
+        splitters.
+    code : str
+        Hash of the code of both tokenizers (:func:`pipeline.stages.preprocess.tokenizer.code_of`).
+    sample : str
+        Hash of those two files.
+    """
+
+    processors: tuple[str, str]
+    max_length: int
+    max_ratio: float
+    strip_markup: bool
+    folder: str
+    code: str = ""
+    sample: str = ""
+
+
+@dataclass(frozen=True)
+class Shard:
+    """Lines in a row: ``first`` is the 0-based number of the first; lines with a problem have empty texts.
+
+    ``problems`` holds line within the shard, reason and detail.
+    """
+
+    number: int
+    first: int
+    texts: tuple[list[str], list[str]]
+    problems: list[tuple[int, str, str]]
+    settings: Settings
+
+    def packed(self) -> Packed:
+        """Return the shard as it is sent to a worker."""
+        source, target = ("\n".join(texts) for texts in self.texts)
+        return Packed(replace(self, texts=([], [])), (source, target))
+
+
+@dataclass(frozen=True)
+class Packed:
+    """A shard on its way to a worker: all lines of a side in one string, which no line has a line feed in.
+
+    Sixteen thousand small objects take longer to send, and what other things are made among them holds on to
+    their memory when they are gone.
+    """
+
+    shard: Shard
+    texts: tuple[str, str]
+
+    def unpacked(self) -> Shard:
+        """Return the shard."""
+        source, target = (text.split("\n") for text in self.texts)
+        assert len(source) == len(target)
+        return replace(self.shard, texts=(source, target))
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What the stage learns of a shard; the arrays are in files (see :func:`shard_files`).
+
+    Attributes
+    ----------
+    sides : (SideCounts, SideCounts)
+        Words and counts of source and target.
+    lengths : ndarray of float64
+        See :func:`pipeline.stages.preprocess.counts.length_sums`.
+    hashes : ndarray of uint64
+        One for each part that statistics use; equal parts have equal ones.
+    changes : dict of str to int
+        What cleaning changed.
+    again : bool
+        Whether an earlier run had done it, but what it left could not be used.
+    """
+
+    number: int
+    lines: int
+    used_lines: int
+    split_lines: int
+    parts: int
+    sides: tuple[SideCounts, SideCounts]
+    lengths: np.ndarray
+    hashes: np.ndarray
+    rejects: list[Reject]
+    changes: dict[str, int]
+    again: bool = False
+
+    def light(self) -> Summary:
+        """Return it without what is added up elsewhere, so that many can be kept."""
+        sides = (self.sides[0].light(), self.sides[1].light())
+        return replace(self, sides=sides, rejects=[], changes={})
+
+
+def shard_files(folder: Path, number: int) -> dict[str, Path]:
+    """Return the files of a shard: arrays (``npz``), the surface text of each side, and its summary."""
+    names = {"arrays": "npz", "source": "source.txt", "target": "target.txt", "summary": "json"}
+    return {name: folder / f"shard-{number:06d}.{ending}" for name, ending in names.items()}
 
 
 def process_packed(packed: Packed) -> Summary:
@@ -45,13 +162,13 @@ def process_shard(shard: Shard) -> Summary:
     InputError
         If a tokenizer of the user's own gives what is no token.
     """
-    mark = stamp(shard)
-    summary = kept(shard, mark)
+    made_from = fingerprint(shard)
+    summary = saved(shard, made_from)
     if summary is not None:
         return summary
-    again = is_there(shard)
+    again = _was_saved(shard)
     summary = _process(shard)
-    keep(shard, summary, mark)
+    save(shard, summary, made_from)
     return replace(summary, again=again)
 
 
@@ -216,3 +333,47 @@ def _write(
             out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, stay, strict=True))
     with new_file(files["arrays"]) as aside, open(aside, "wb") as raw:
         np.savez(raw, **arrays)  # type: ignore[arg-type]
+
+
+def fingerprint(shard: Shard) -> str:
+    """Return a hash of what a shard is made from: its lines and its settings.
+
+    The settings have hashes of the code of the user's own tokenizers and of the text that sentence splitters
+    learn from: both may be others though all names are the same.
+    """
+    found = blake2b(repr((shard.first, shard.problems, asdict(shard.settings))).encode(), digest_size=16)
+    for texts in shard.texts:
+        # No text has a line feed in it.
+        found.update("\n".join(texts).encode("utf-8", "surrogatepass") + b"\n\n")
+    return found.hexdigest()
+
+
+def save(shard: Shard, summary: Summary, made_from: str) -> None:
+    """Write a summary beside the shard's files, as their checkpoint."""
+    files = shard_files(Path(shard.settings.folder), shard.number)
+    record = files.pop("summary")
+    checkpoint.save(record, asdict(summary), files.values(), made_from=made_from)
+
+
+def saved(shard: Shard, made_from: str) -> Summary | None:
+    """Return the summary that an earlier run left of this very shard; None where its files are not whole."""
+    record = shard_files(Path(shard.settings.folder), shard.number)["summary"]
+    values = checkpoint.load(record, made_from=made_from)
+    return None if values is None else _summary(values)
+
+
+def _was_saved(shard: Shard) -> bool:
+    """Tell whether an earlier run left anything of a shard of this number that counted as done."""
+    return shard_files(Path(shard.settings.folder), shard.number)["summary"].exists()
+
+
+def _summary(values: Mapping[str, Any]) -> Summary:
+    source, target = (
+        SideCounts(**{**side, "counts": np.array(side["counts"], dtype=np.int64)}) for side in values["sides"]
+    )
+    arrays = {
+        "lengths": np.array(values["lengths"], dtype=np.float64),
+        "hashes": np.array(values["hashes"], dtype=np.uint64),
+    }
+    rejects = [Reject(*each) for each in values["rejects"]]
+    return Summary(**{**values, **arrays, "sides": (source, target), "rejects": rejects})

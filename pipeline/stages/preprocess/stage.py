@@ -28,9 +28,8 @@ from pipeline.config.configuration import Config
 from pipeline.stages.preprocess.checks import check_encoding, check_usable, warnings
 from pipeline.stages.preprocess.counts import SHIFTS, correlations, count_duplicates
 from pipeline.stages.preprocess.gold import Gold
-from pipeline.stages.preprocess.shard import process_packed, sample_hash
+from pipeline.stages.preprocess.shard import Packed, Settings, Shard, Summary, process_packed, sample_hash
 from pipeline.stages.preprocess.tokenizer import code_of, own_files
-from pipeline.stages.preprocess.types import Packed, Settings, Shard, Summary
 from pipeline.stages.preprocess.write import WordCounts, write_corpus
 from pipeline.work.stage import StageContext
 

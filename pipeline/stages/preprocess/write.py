@@ -12,7 +12,7 @@ import numpy as np
 from align.core.arrays import create_array, save_array, write_rows
 from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
-from pipeline.stages.preprocess.types import Summary, shard_files
+from pipeline.stages.preprocess.shard import Summary, shard_files
 
 
 class WordCounts:

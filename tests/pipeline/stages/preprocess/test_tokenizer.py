@@ -14,9 +14,8 @@ from pipeline.config import configuration as configs
 from pipeline.run import graph, plan
 from pipeline.stages.preprocess import shard as preprocess_shard
 from pipeline.stages.preprocess import tokenizer as preprocess_tokenizer
-from pipeline.stages.preprocess.shard import process_shard, sample_hash
+from pipeline.stages.preprocess.shard import Settings, Shard, process_shard, sample_hash
 from pipeline.stages.preprocess.tokenizer import code_of, own_files
-from pipeline.stages.preprocess.types import Settings, Shard
 
 NAME = "liaison_own_tokenizer"
 

@@ -8,9 +8,15 @@ import numpy as np
 import pytest
 
 from align.text.processor import TextProcessor
-from pipeline.stages.preprocess.keep import keep, kept, stamp
-from pipeline.stages.preprocess.shard import process_shard
-from pipeline.stages.preprocess.types import Settings, Shard, shard_files
+from pipeline.stages.preprocess.shard import (
+    Settings,
+    Shard,
+    fingerprint,
+    process_shard,
+    save,
+    saved,
+    shard_files,
+)
 
 TEXTS = (
     ["The house, the cat.", "", "(DE) It's 3.50?", "same same", "a b c d e f g h i j k"],
@@ -43,7 +49,7 @@ def test_it_comes_back_as_it_was(shard):
     summary = process_shard(shard)
     assert len(summary.rejects) == 3
     assert summary.changes
-    found = kept(shard, stamp(shard))
+    found = saved(shard, fingerprint(shard))
     assert same(summary, found)
     assert [type(reject) for reject in found.rejects] == [type(reject) for reject in summary.rejects]
     assert same(summary, process_shard(shard))
@@ -66,7 +72,7 @@ def test_what_is_not_whole_is_done_again(shard, tmp_path, name, fault):
         path.unlink()
     else:
         path.write_bytes(bad[fault])
-    assert kept(shard, stamp(shard)) is None
+    assert saved(shard, fingerprint(shard)) is None
     assert process_shard(shard).again == (name != "summary" or fault != "missing")
     assert path.read_bytes() == whole
 
@@ -86,12 +92,12 @@ def test_what_is_not_whole_is_done_again(shard, tmp_path, name, fault):
 )
 def test_another_shard_is_not_taken_for_it(shard, change):
     process_shard(shard)
-    assert kept(change(shard), stamp(change(shard))) is None
+    assert saved(change(shard), fingerprint(change(shard))) is None
 
 
 def test_nothing_is_left_aside(shard, tmp_path):
     summary = process_shard(shard)
-    keep(shard, summary, stamp(shard))
+    save(shard, summary, fingerprint(shard))
     assert sorted(tmp_path.iterdir()) == sorted(shard_files(tmp_path, shard.number).values())
 
 
@@ -101,7 +107,7 @@ def test_no_file_is_seen_half_written(shard, tmp_path, monkeypatch, name):
     process_shard(shard)
     path = shard_files(tmp_path, shard.number)[name]
     whole = path.read_bytes()
-    monkeypatch.setattr("pipeline.stages.preprocess.shard.kept", lambda *_: None)
+    monkeypatch.setattr("pipeline.stages.preprocess.shard.saved", lambda *_: None)
     replaced = os.replace
 
     def failing(aside, final):
