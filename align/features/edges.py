@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -176,3 +176,14 @@ def save_description(
         if listed or file == "names.json":
             text = json.dumps(list(listed), ensure_ascii=False, indent=0) + "\n"
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
+
+
+def chosen_names(text: str, table: Collection[str], option: str) -> tuple[str, ...]:
+    """Return the names of a comma list, in the order of the table; an InputError if one is not in it."""
+    asked = [name.strip() for name in text.split(",") if name.strip()]
+    for name in asked:
+        if name not in table:
+            raise InputError(f"{option}: {name!r} is no feature group; valid: {', '.join(table)}")
+    if not asked:
+        raise InputError(f"{option}: {text!r} names no feature group; valid: {', '.join(table)}")
+    return tuple(name for name in table if name in asked)

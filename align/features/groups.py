@@ -12,12 +12,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.core.errors import InputError
 from align.core.ragged import edge_offsets, runs_of
 from align.data.corpus import Corpus
 from align.features import chain, context, cosine, frequency, lexical, position, posterior, spelling
 from align.features.block import Block, Resources
-from align.features.edges import Edges, WordFeatures
+from align.features.edges import Edges, WordFeatures, chosen_names
 from align.features.scoring import Scores, add_rows
 from align.features.word_features import compute_word_features, join_word_features
 from align.statistics.posteriors import Posteriors
@@ -136,13 +135,7 @@ def parse_groups(text: str) -> tuple[str, ...]:
     InputError
         If a name is unknown or the list is empty.
     """
-    asked = [name.strip() for name in text.split(",") if name.strip()]
-    for name in asked:
-        if name not in GROUPS:
-            raise InputError(f"groups: {name!r} is no feature group; valid: {', '.join(GROUPS)}")
-    if not asked:
-        raise InputError(f"groups: {text!r} names no feature group; valid: {', '.join(GROUPS)}")
-    return tuple(name for name in GROUPS if name in asked)
+    return chosen_names(text, GROUPS, "groups")
 
 
 def feature_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:

@@ -12,11 +12,10 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import SIDES
 from align.features.block import Block, Resources, Side
-from align.features.edges import WordFeatures
+from align.features.edges import WordFeatures, chosen_names
 from align.features.frequency import FREQUENT, IDENTITIES
 from align.features.posterior import sampled_posteriors
 
@@ -38,13 +37,7 @@ def parse_word_groups(text: str) -> tuple[str, ...]:
     InputError
         If a name is unknown or the list is empty.
     """
-    asked = [name.strip() for name in text.split(",") if name.strip()]
-    for name in asked:
-        if name not in WORD_GROUPS:
-            raise InputError(f"extra: {name!r} is no group; valid: {', '.join(WORD_GROUPS)}")
-    if not asked:
-        raise InputError(f"extra: {text!r} names no group; valid: {', '.join(WORD_GROUPS)}")
-    return tuple(name for name in WORD_GROUPS if name in asked)
+    return chosen_names(text, WORD_GROUPS, "extra")
 
 
 def word_feature_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:

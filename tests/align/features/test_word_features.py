@@ -130,7 +130,7 @@ def test_without_groups_there_are_none(tmp_path):
 
 def test_groups_are_read_in_the_order_of_the_table():
     assert parse_word_groups("content, always") == ("always", "content")
-    with pytest.raises(InputError, match="extra: 'often' is no group; valid: always, unexpected"):
+    with pytest.raises(InputError, match="extra: 'often' is no feature group; valid: always, unexpected"):
         parse_word_groups("always,often")
-    with pytest.raises(InputError, match="names no group"):
+    with pytest.raises(InputError, match="names no feature group"):
         parse_word_groups(" ,")

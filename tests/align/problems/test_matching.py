@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 from align.problems.matching import SURE, MatchingProblem
+from tests.align.solvers.problems import MarkedLabels
 
 
 @dataclass(frozen=True)
@@ -15,17 +16,6 @@ class Edges:
     names: tuple = ()
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Links of pairs given as one (n, m) array each: 2 sure, 1 free of cost, 0 none."""
-
-    offsets: np.ndarray
-    marks: np.ndarray
-
-    def dense(self, shapes):
-        return self.marks == 2, self.marks == 1
-
-
 def made(shapes, d, seed=0, marks=None):
     """Pairs of the given shapes with random features and random gold links."""
     generator = np.random.default_rng(seed)
@@ -34,7 +24,7 @@ def made(shapes, d, seed=0, marks=None):
     features = generator.normal(size=(offsets[-1], d)).astype(np.float32)
     if marks is None:
         marks = np.concatenate([np.zeros(0), *(random_marks(generator, n, m).ravel() for n, m in shapes)])
-    return Edges(shapes, offsets, features), Labels(np.zeros(len(shapes) + 1, dtype=np.int64), marks)
+    return Edges(shapes, offsets, features), MarkedLabels(np.zeros(len(shapes) + 1, dtype=np.int64), marks)
 
 
 def random_marks(generator, n, m):
@@ -167,7 +157,7 @@ def test_options_out_of_range_are_refused(change, message):
 
 def test_arrays_that_do_not_fit_are_refused():
     edges, labels = made([(2, 2), (1, 3)], 2)
-    fewer = Labels(np.zeros(2), labels.marks)
+    fewer = MarkedLabels(np.zeros(2), labels.marks)
     with pytest.raises(ValueError, match="edges of 2 pairs, labels of 1; give both of the same pairs"):
         MatchingProblem(edges, fewer)
     for wrong in (
@@ -309,4 +299,4 @@ def test_bad_words_are_refused():
     marks = labels.marks.copy()
     marks[:3] = 2
     with pytest.raises(ValueError, match="pair 0 are too many; keep 2 links a word"):
-        MatchingProblem(edges, Labels(labels.offsets, marks), max_fertility=2)
+        MatchingProblem(edges, MarkedLabels(labels.offsets, marks), max_fertility=2)

@@ -15,7 +15,7 @@ from align.problems.protocol import Vertex
 from align.problems.quadratic import QuadraticProblem
 from align.problems.sequences import ChainProblem
 from align.problems.triplets import TripletProblem
-from tests.align.solvers.problems import bcfw
+from tests.align.solvers.problems import MarkedLabels, bcfw
 
 COST_FN, COST_FP = 3.0, 1.0
 
@@ -34,17 +34,6 @@ class Edges:
     word_features: Words
 
 
-@dataclass(frozen=True)
-class Labels:
-    """Links of all edges: 2 sure, 1 free of cost, 0 none."""
-
-    offsets: np.ndarray
-    marks: np.ndarray
-
-    def dense(self, shapes):
-        return self.marks == 2, self.marks == 1
-
-
 def alignment(most):
     """Pairs with at most ``most`` sure links a word, in some of them none."""
     generator = np.random.default_rng(3)
@@ -60,7 +49,7 @@ def alignment(most):
         marks.append(own.ravel())
     features = generator.normal(size=(offsets[-1], 3)).astype(np.float32)
     words = [generator.random((total, 2)).astype(np.float32) for total in shapes.sum(axis=0)]
-    labels = Labels(np.zeros(len(shapes) + 1, dtype=np.int64), np.concatenate(marks))
+    labels = MarkedLabels(np.zeros(len(shapes) + 1, dtype=np.int64), np.concatenate(marks))
     return Edges(shapes, offsets, features, Words(*words)), labels
 
 

@@ -1,30 +1,10 @@
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
 
 from align.matching import quadratic
 from align.problems.matching import MatchingProblem
 from align.problems.quadratic import QuadraticProblem
-from tests.align.solvers.problems import bcfw
-
-
-@dataclass(frozen=True)
-class Edges:
-    shapes: np.ndarray
-    offsets: np.ndarray
-    features: np.ndarray
-
-
-@dataclass(frozen=True)
-class Labels:
-    """Links of all edges: 2 sure, 1 free of cost, 0 none."""
-
-    offsets: np.ndarray
-    marks: np.ndarray
-
-    def dense(self, shapes):
-        return self.marks == 2, self.marks == 1
+from tests.align.solvers.problems import Edges, MarkedLabels, bcfw
 
 
 def made(shapes, d, seed=0):
@@ -44,7 +24,11 @@ def made(shapes, d, seed=0):
     features = generator.normal(size=(offsets[-1], d)).astype(np.float32)
     features[:, 0] += marks == 2
     phi = np.stack([np.ones(offsets[-1]), generator.random(offsets[-1])], axis=1).astype(np.float32)
-    return Edges(shapes, offsets, features), Labels(np.zeros(len(shapes) + 1, dtype=np.int64), marks), phi
+    return (
+        Edges(shapes, offsets, features),
+        MarkedLabels(np.zeros(len(shapes) + 1, dtype=np.int64), marks),
+        phi,
+    )
 
 
 def runs(links):

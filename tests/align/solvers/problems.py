@@ -43,6 +43,17 @@ class Labels:
         return self.sure, np.zeros_like(self.sure)
 
 
+@dataclass(frozen=True)
+class MarkedLabels:
+    """Links of all edges: 2 sure, 1 free of cost, 0 none."""
+
+    offsets: np.ndarray
+    marks: np.ndarray
+
+    def dense(self, shapes):
+        return self.marks == 2, self.marks == 1
+
+
 def pairs(count, length, d, seed, noise=1.0):
     """Pairs of some ``length`` words whose gold links show in the first features, under noise."""
     generator = np.random.default_rng(seed)

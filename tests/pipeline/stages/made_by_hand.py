@@ -11,6 +11,23 @@ from pipeline.work.progress import Reporter
 from pipeline.work.stage import StageContext
 
 
+def plain_context(stage, folder, inputs, values, *, seed=0, quiet=False):
+    """Return a context for a stage in this process alone, with the values of other sections given."""
+    return StageContext(
+        folder=folder,
+        inputs=inputs,
+        seed=seed,
+        jobs=1,
+        memory=2**30,
+        scratch=folder,
+        workdir=folder,
+        engine=Serial(),
+        reporter=Reporter("tiny", quiet=quiet),
+        stage=stage,
+        config=Config(folder.parent / "tiny.toml", values, frozenset()),
+    )
+
+
 @contextmanager
 def context_of(stage, folder, inputs, *, jobs=1, values=None):
     """Yield a context for a stage that fills ``folder``."""

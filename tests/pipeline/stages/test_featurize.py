@@ -175,7 +175,7 @@ def test_groups_of_words_are_switched(inputs, tmp_path):
     assert names[0] == "extra.source.always"
     assert names[1].startswith("extra.source.other.")
     assert len(names) == 2 * (1 + len(toy.PAIRS))
-    with pytest.raises(InputError, match=r"featurize\.extra: 'often' is no group; valid: always, "):
+    with pytest.raises(InputError, match=r"featurize\.extra: 'often' is no feature group; valid: always, "):
         run(inputs, tmp_path / "other", extra="often")
     for name in WORD_GROUPS:
         assert name in featurize.describe()

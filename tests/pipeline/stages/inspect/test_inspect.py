@@ -16,11 +16,9 @@ from align.features.groups import SCALE
 from align.model.aligner import Aligner
 from align.model.folder import Model
 from align.text.processor import TextProcessor
-from pipeline.config.configuration import Config
 from pipeline.stages.inspect import stage as inspect
-from pipeline.work.engine import Serial
-from pipeline.work.progress import Reporter
-from pipeline.work.stage import Stage, StageContext
+from pipeline.work.stage import Stage
+from tests.pipeline.stages.made_by_hand import plain_context
 
 GOLD = {
     "source": ["the house", "yes .", "no"],
@@ -152,19 +150,8 @@ def stage(tmp_path, monkeypatch):
             "inspect": {},
         }
         uses = [f"{section}.{key}" for section, keys in values.items() for key in keys]
-        context = StageContext(
-            folder=tmp_path / "out",
-            inputs=folders,
-            seed=0,
-            jobs=1,
-            memory=2**30,
-            scratch=tmp_path,
-            workdir=tmp_path,
-            engine=Serial(),
-            reporter=Reporter("tiny", quiet=True),
-            stage=Stage("inspect", inspect.run, uses=uses),
-            config=Config(tmp_path / "tiny.toml", values, frozenset()),
-        )
+        stage = Stage("inspect", inspect.run, uses=uses)
+        context = plain_context(stage, tmp_path / "out", folders, values, quiet=True)
         inspect.run(context, **options)
         page = (tmp_path / "out" / "report.html").read_text(encoding="utf-8")
         data = re.search(r'<script type="application/json" id="data">(.*)</script>', page).group(1)

@@ -13,13 +13,12 @@ from align.learning import silver
 from align.problems.labels import Labels
 from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import SCALE
-from pipeline.config.configuration import Config
 from pipeline.stages.label import silver as label_silver
 from pipeline.stages.label import stage as label
 from pipeline.work.engine import Processes, Serial, open_engine
-from pipeline.work.progress import Reporter
-from pipeline.work.stage import Stage, StageContext
+from pipeline.work.stage import Stage
 from tests.align import toy
+from tests.pipeline.stages.made_by_hand import plain_context
 
 WORDS = 40
 GOLD_TEXT = ["s1 s2", "s3 s4 s5", "s6", "s7 s8"], ["t1 t2", "t3 t5 t4", "t6", "t7 t8"]
@@ -79,19 +78,9 @@ def context(stages):
     }
     folder = stages / "label"
     folder.mkdir()
-    return StageContext(
-        folder=folder,
-        inputs={name: stages / name for name in ("download", "preprocess", "embed", "lexicon")},
-        seed=0,
-        jobs=1,
-        memory=2**30,
-        scratch=folder,
-        workdir=folder,
-        engine=Serial(),
-        reporter=Reporter("tiny"),
-        stage=Stage("label", label.run, uses=("train.labels", "train.fertility", "train.solver", "gold.*")),
-        config=Config(stages / "tiny.toml", values, frozenset()),
-    )
+    stage = Stage("label", label.run, uses=("train.labels", "train.fertility", "train.solver", "gold.*"))
+    inputs = {name: stages / name for name in ("download", "preprocess", "embed", "lexicon")}
+    return plain_context(stage, folder, inputs, values)
 
 
 @pytest.fixture(autouse=True)

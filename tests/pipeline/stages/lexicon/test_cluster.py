@@ -68,7 +68,7 @@ def context(tmp_path, monkeypatch):
     np.save(folder / "in_statistics.npy", np.arange(PAIRS) % 6 > 0)
     np.save(folder / "gold_in_corpus.npy", np.full(5, -1))
     (tmp_path / "out").mkdir()
-    return shared.context_of(folder, tmp_path / "out", tmp_path)
+    return shared.context_of(folder, tmp_path / "out")
 
 
 def made(context, **options):

@@ -21,15 +21,14 @@ from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import Posteriors
 from align.statistics.sampler import Schedule, run_chain
-from pipeline.config.configuration import Config
 from pipeline.stages.lexicon import sampling, sampling_files, tables
 from pipeline.stages.lexicon import stage as lexicon
 from pipeline.work import budget, checkpoint
-from pipeline.work.engine import Serial, open_engine
+from pipeline.work.engine import open_engine
 from pipeline.work.memory import prepare
-from pipeline.work.progress import Reporter
 from pipeline.work.resources import Meter
-from pipeline.work.stage import Stage, StageContext
+from pipeline.work.stage import Stage
+from tests.pipeline.stages.made_by_hand import plain_context
 
 WORDS = 30
 
@@ -69,24 +68,13 @@ def preprocess(tmp_path):
 def context(preprocess, tmp_path):
     folder = tmp_path / "out"
     folder.mkdir()
-    return context_of(preprocess, folder, tmp_path)
+    return context_of(preprocess, folder)
 
 
-def context_of(preprocess, folder, tmp_path):
+def context_of(preprocess, folder):
     values = {"gold": {"in_corpus": True}, "lexicon": {"prior": None}}
-    return StageContext(
-        folder=folder,
-        inputs={"preprocess": preprocess},
-        seed=0,
-        jobs=1,
-        memory=2**30,
-        scratch=folder,
-        workdir=folder,
-        engine=Serial(),
-        reporter=Reporter("tiny"),
-        stage=Stage("lexicon", lexicon.run, uses=("gold.in_corpus",)),
-        config=Config(tmp_path / "tiny.toml", values, frozenset()),
-    )
+    stage = Stage("lexicon", lexicon.run, uses=("gold.in_corpus",))
+    return plain_context(stage, folder, {"preprocess": preprocess}, values)
 
 
 def counted(folder):

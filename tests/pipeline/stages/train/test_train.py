@@ -38,9 +38,8 @@ from pipeline.stages.train import solving
 from pipeline.stages.train import stage as train
 from pipeline.stages.train.options import oracle_of
 from pipeline.stages.train.plots import training_curve
-from pipeline.work.engine import Serial
-from pipeline.work.progress import Reporter
-from pipeline.work.stage import Stage, StageContext
+from pipeline.work.stage import Stage
+from tests.pipeline.stages.made_by_hand import plain_context
 
 GROUPS = ("position", "spelling", "lexical")
 EXTRA = ("always", "content")
@@ -102,23 +101,10 @@ def stages(_made, tmp_path):
 
 def context_of(stages, folder, *, seed=0, weights="none"):
     folder.mkdir(exist_ok=True)
-    return StageContext(
-        folder=folder,
-        inputs={name: stages / name for name in ("preprocess", "embed", "lexicon", "label", "featurize")},
-        seed=seed,
-        jobs=1,
-        memory=2**30,
-        scratch=folder,
-        workdir=folder,
-        engine=Serial(),
-        reporter=Reporter("tiny"),
-        stage=Stage("train", train.run, uses=("corpus.name", "gold.train")),
-        config=Config(
-            Path("tiny.toml"),
-            {"corpus": {"name": "tiny"}, "gold": {"train": 60}, "train": {"weights": weights}},
-            frozenset(),
-        ),
-    )
+    stage = Stage("train", train.run, uses=("corpus.name", "gold.train"))
+    inputs = {name: stages / name for name in ("preprocess", "embed", "lexicon", "label", "featurize")}
+    values = {"corpus": {"name": "tiny"}, "gold": {"train": 60}, "train": {"weights": weights}}
+    return plain_context(stage, folder, inputs, values, seed=seed)
 
 
 def lasting(folder):
