@@ -28,18 +28,15 @@ INFRASTRUCTURE = frozenset(
     for name in (
         "config.configuration",
         "config.options",
-        "work.checkpoint",
         "work.code_version",
         "work.engine",
         "work.fingerprint",
-        "work.journal",
         "work.manifest",
         "work.progress",
-        "work.publish",
         "work.stage",
         "work.worker",
     )
-) | {"align.core.errors", "align.core.files"}
+) | {"align.core.errors"}
 
 
 def modules_of(module: str, *, root: Path = ROOT) -> dict[str, str]:

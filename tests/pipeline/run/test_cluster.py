@@ -188,12 +188,14 @@ def test_other_code_on_a_worker(cluster, tmp_path):
     other = tmp_path / "other"
     for package in ("align", "pipeline"):
         shutil.copytree(ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
-    with open(other / "pipeline" / "work" / "journal.py", "a", encoding="utf-8") as code:
+    with open(other / "pipeline" / "stages" / "align" / "table.py", "a", encoding="utf-8") as code:
         code.write("OTHER = 1\n")
     cluster.add("--no-nanny", code=other)
     with (
         engine.open_engine("dask", jobs=1, scheduler=cluster.address) as workers,
-        pytest.raises(WorkError, match=r"a worker .* has another version of pipeline\.align; install"),
+        pytest.raises(
+            WorkError, match=r"a worker .* has another version of pipeline\.stages\.align\.block; install"
+        ),
     ):
         list(workers.map(align_lines, [None]))
 
