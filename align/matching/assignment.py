@@ -31,8 +31,7 @@ from align.core.kernels import kernel
 class Work(NamedTuple):
     """Working memory of :func:`solve_pair`, from :func:`scratch`.
 
-    Two arrays, not one for each row: every array that is passed on costs a call its reference count, in all a
-    third of the oracle's time.
+    Two arrays, not one for each row: every array that is passed on costs a call its reference count.
 
     Attributes
     ----------

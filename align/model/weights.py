@@ -159,7 +159,12 @@ def by_name(
 def missing_note(missing: Sequence[str]) -> str:
     """Return what there is to say of features without a weight."""
     named = ", ".join(missing[:3]) + (", ..." if len(missing) > 3 else "")
-    return f"{len(missing)} features have no weight and count 0 ({named}); train anew to use them"
+    told = (
+        "1 feature has no weight and counts 0"
+        if len(missing) == 1
+        else (f"{len(missing)} features have no weight and count 0")
+    )
+    return f"{told} ({named}); train anew to use them"
 
 
 def several_links(fertility: int, word_groups: tuple[str, ...]) -> dict[str, Any]:

@@ -300,7 +300,7 @@ class TestModels:
         for command in ("models info toy", "explain --model toy --source house --target maison"):
             status, _, err = run(command)
             assert status == 0
-            assert err.count("1 features have no weight and count 0 (dice); train anew to use them") == 1
+            assert err.count("1 feature has no weight and counts 0 (dice); train anew to use them") == 1
 
     def test_info_of_a_damaged_model(self, run):
         Path("toy/lexicon/dice.npy").write_bytes(b"")

@@ -452,7 +452,7 @@ class TestGivenWeights:
         given.save(tmp_path / "mine")
         context = context_of(stages, tmp_path / "out", weights=str(tmp_path / "mine"))
         train.run(context, labels="none")
-        told = f"1 features have no weight and count 0 ({known.names[1]}); train anew"
+        told = f"1 feature has no weight and counts 0 ({known.names[1]}); train anew"
         assert capsys.readouterr().err.count(told) == 1
         model = Model.load(tmp_path / "out")
         assert model.names == known.names
