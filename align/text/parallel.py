@@ -7,8 +7,8 @@ sentences and c the ratio of the whole texts' lengths,
 
 and the cheapest sequence of groups (one to one, one to none, two to one, two to two) is found by dynamic
 programming. Neighbouring groups are then put together as long as they stay short: the fewer cuts, the
-fewer wrong ones. (nltk's ``gale_church`` returns links, without the groups of one to none, and fills the whole
-table of n times m groups; here it is a band.)
+fewer wrong ones. (nltk's ``gale_church`` returns links, without the groups of one to none, and fills the
+whole table of n times m groups; here it is a band.)
 
 References
 ----------

@@ -6,6 +6,7 @@ import os
 import shutil
 import signal
 import time
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import fields, replace
 from pathlib import Path
 from threading import Thread
@@ -262,7 +263,7 @@ class TestMemory:
             lexicon.run(replace(context, memory=4096))
 
 
-def _measure(folder, jobs, queue):
+def _measure(folder, jobs):
     """Run the stage by itself on a larger text; tell its peak and what was predicted.
 
     A sweep with each of the three models takes as much memory as many.
@@ -281,22 +282,18 @@ def _measure(folder, jobs, queue):
     np.save(inner / "in_statistics.npy", np.ones(36_000, dtype=bool))
     del sides, ids
     (folder / "out").mkdir()
-    here = context_of(inner, folder / "out", folder)
+    here = context_of(inner, folder / "out")
     here.config.values["gold"]["in_corpus"] = False
     with Meter() as meter:
         lexicon.run(replace(here, jobs=jobs), chains=1, iterations=2)
-        queue.put((meter.read().peak_memory, here.notes["memory_predicted"]))
+        return meter.read().peak_memory, here.notes["memory_predicted"]
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_the_memory_told_is_what_is_taken(tmp_path, jobs):
-    process_context = multiprocessing.get_context("spawn")
-    queue = process_context.SimpleQueue()
-    process = process_context.Process(target=_measure, args=(tmp_path, jobs, queue))
-    process.start()
-    peak, predicted = queue.get()
-    process.join()
+    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as alone:
+        peak, predicted = alone.submit(_measure, tmp_path, jobs).result()
     assert peak > 450 * 2**20  # most of it is the text's, not the program's
     assert 0.85 * predicted < peak < 1.15 * predicted
 
