@@ -115,7 +115,7 @@ class TestSaved:
         def refuse(old, new):
             raise OSError(18, "Invalid cross-device link")
 
-        monkeypatch.setattr("align.model.folder.os.link", refuse)
+        monkeypatch.setattr("align.core.files.os.link", refuse)
         Model.load(folder).save(tmp_path / "copied", vectors_from=folder)
         assert files(tmp_path / "copied") == files(folder)
         assert not os.path.samefile(tmp_path / "copied" / "source.vectors.npy", folder / "source.vectors.npy")
