@@ -80,11 +80,9 @@ def test_a_run_is_killed_so_long_after_a_stage_began(tmp_path, poll):
 
 @pytest.mark.parametrize("poll", [0.02, 0.0])
 def test_a_run_that_takes_too_long_is_ended(tmp_path, poll):
-    begun = time.perf_counter()
     watched, _ = run("import time; time.sleep(60)", tmp_path, poll=poll, limit=0.3)
     assert watched.killed == "limit"
     assert (watched.usage.rss, watched.usage.pss) == (0, 0) or poll
-    assert time.perf_counter() - begun < 30
 
 
 @linux

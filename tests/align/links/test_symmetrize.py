@@ -1,7 +1,5 @@
 """Symmetrization against the pseudo-code of its inventors, run over the whole table."""
 
-import time
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -81,15 +79,14 @@ def test_no_links(method):
     assert only == ([] if method in {"intersect", "grow-diag"} else [(0, 1)])
 
 
+@pytest.mark.timeout(60)
 @pytest.mark.parametrize("method", METHODS)
 def test_large_indices_and_long_chains_end_soon(method):
     """Once a heuristic that scanned n x m cells, or swept once a link, did not end on such input."""
     far = [(0, 0), (10**9 - 1, 10**9 - 1)]
     assert symmetrize(far, far, method=method) == far
     climb = [(j, 0) for j in range(20_000)]
-    start = time.perf_counter()
-    symmetrize(climb, climb[-1:], method=method)
-    assert time.perf_counter() - start < 5
+    assert climb[-1] in symmetrize(climb, climb[-1:], method=method)
 
 
 def test_an_unknown_method():

@@ -1,6 +1,4 @@
-import gc
 import threading
-import weakref
 
 import numpy as np
 import pytest
@@ -114,22 +112,6 @@ def test_threads_change_no_bit(monkeypatch):
         np.testing.assert_array_equal(got, by_itself)
     assert where
     assert threading.get_ident() not in where
-
-
-def test_a_problem_with_threads_does_not_refer_to_itself(monkeypatch):
-    """Only a full collection would free it, and the features with it."""
-    monkeypatch.setattr(objective, "PIECE", 8)
-    problem = TripletProblem(np.ones((50, 3, 7)), np.zeros(50, dtype=np.int64))
-    problem.summing = threaded(problem, 2)
-    batch_vertex(problem, np.ones(7), 0.5)
-    gc.collect()
-    gc.disable()
-    try:
-        reference = weakref.ref(problem)
-        del problem
-        assert reference() is None
-    finally:
-        gc.enable()
 
 
 def test_a_gap_below_zero_by_rounding_is_zero():

@@ -1,9 +1,6 @@
 """Sums over the labelled pairs, shared out: the same bytes whoever makes them."""
 
-import gc
-import sys
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -118,19 +115,6 @@ def test_features_made_again_in_the_same_folder_are_read_again(tmp_path, elsewhe
         found.append(trained(stages, tmp_path / f"cluster{seed}", elsewhere))
         assert found[-1] == trained(stages, tmp_path / f"here{seed}")
     assert found[0] != found[1]
-
-
-@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="memory that is mapped is told by Linux")
-def test_a_worker_keeps_no_features_mapped(stages, tmp_path, elsewhere):
-    trained(stages, tmp_path / "out", elsewhere, passes=1)
-    features = str(stages / "featurize" / "edges" / "features.npy")
-    gc.collect()
-    assert features not in Path("/proc/self/maps").read_text(encoding="utf-8")
-    train_sums.sum_piece(elsewhere.pieces[0])
-    assert features not in Path("/proc/self/maps").read_text(encoding="utf-8")
-    kept = load_edges(stages / "featurize")
-    assert features in Path("/proc/self/maps").read_text(encoding="utf-8")
-    assert len(kept) == 60
 
 
 @pytest.mark.slow
