@@ -15,7 +15,7 @@ from align.core.errors import InputError
 from pipeline.stages.download import archives, members
 from pipeline.stages.download.archives import check_packed, extract_one, extract_pair, unpack
 from pipeline.stages.download.members import archive_kind
-from pipeline.work import publish
+from pipeline.work import resources
 
 EN, FR = b"a cat\na dog\n" * 3000, "un chat\nun chien né\n".encode() * 3000
 PAIR = {"europarl-v7.fr-en.en": EN, "europarl-v7.fr-en.fr": FR}
@@ -307,8 +307,8 @@ def test_kinds_of_archives(tmp_path):
 
 
 def test_no_room_for_a_member_is_said_before_it_is_written(extract, monkeypatch):
-    usage = publish.shutil.disk_usage(".")._replace(free=publish.MARGIN + 30_000)
-    monkeypatch.setattr(publish.shutil, "disk_usage", lambda _: usage)
+    usage = resources.shutil.disk_usage(".")._replace(free=resources.MARGIN + 30_000)
+    monkeypatch.setattr(resources.shutil, "disk_usage", lambda _: usage)
     with pytest.raises(Exception, match=r"needs 36000 bytes but .* free space, or give another --workdir"):
         extract(tgz(PAIR))
 

@@ -18,7 +18,7 @@ from align.core.errors import WorkError
 from pipeline.stages.download import fetch, transfer
 from pipeline.stages.download.fetch import Fetcher, WrongHashError, file_name
 from pipeline.stages.download.transfer import is_page
-from pipeline.work import publish
+from pipeline.work import resources
 
 DATA = random.Random(0).randbytes(300_000)
 SHA256 = hashlib.sha256(DATA).hexdigest()
@@ -322,8 +322,8 @@ def test_an_empty_file_is_an_error(site, fetcher):
 
 
 def test_no_room_on_the_disk_is_said_before_anything_is_written(site, fetcher, monkeypatch):
-    usage = publish.shutil.disk_usage(".")._replace(free=publish.MARGIN + 299_999)
-    monkeypatch.setattr(publish.shutil, "disk_usage", lambda _: usage)
+    usage = resources.shutil.disk_usage(".")._replace(free=resources.MARGIN + 299_999)
+    monkeypatch.setattr(resources.shutil, "disk_usage", lambda _: usage)
     url = site.add("/x", DATA)
     with pytest.raises(
         WorkError, match=r"/x: needs 300000 bytes but .* has 67\.4 MB free; free space, or give ano"
