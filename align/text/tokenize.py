@@ -21,9 +21,11 @@ from typing import NamedTuple
 from align.text.characters import APOSTROPHES, MARKS, MODIFIERS, UNSPACED
 from align.text.languages import Language, rules_of
 
+# Only single signs are repeated possessively: of groups, Python before 3.11.5 matches too much (gh-106052).
+
 # A word: letters, digits and underscores with their marks, not of scripts without spaces.
 _SIGN = rf"[^\W{UNSPACED}]"
-_WORD = rf"(?:{_SIGN}++[{MARKS}]*+)++"
+_WORD = rf"(?:{_SIGN}++[{MARKS}]*+)+"
 _LETTER = rf"[^\W\d_{UNSPACED}]"
 _APOSTROPHE = f"[{APOSTROPHES}]"
 _END = rf"(?![\w{MARKS}])"
@@ -38,7 +40,7 @@ _ADDRESS = (
 _UNITS = (
     "bn|m|mn|km|cm|mm|kg|mg|g|kb|mb|gb|tb|KB|MB|GB|TB|kHz|MHz|GHz|Hz|kW|MW|GW|TW|kWh|MWh|GWh|TWh|ha|hl|ml|cl"
 )
-_NUMBER = rf"(?:\.(?=\d))?\d++(?:[.,:٫٬{APOSTROPHES}]\d++)*+"
+_NUMBER = rf"(?:\.(?=\d))?\d++(?:[.,:٫٬{APOSTROPHES}]\d++)*"
 
 _CASES: dict[str, Callable[[str], str]] = {
     "lower": lambda word: word,
@@ -88,7 +90,7 @@ def rules(language: str, *, keep_unspaced: bool = False) -> Cutter:
 def _compile(known: Language, *, keep_unspaced: bool) -> Callable[[str], list[str]]:
     """Put the rules of a language into one expression; earlier alternatives win."""
     one = rf"[{UNSPACED}][{MARKS}]*+"
-    unspaced = rf"(?:{one})++" if keep_unspaced else one
+    unspaced = rf"(?:{one})+" if keep_unspaced else one
     alternatives = [
         _ADDRESS,
         rf"(?<![\w.]){_NUMBER}(?:(?!(?:{_UNITS}){_END}){_WORD})?",
@@ -96,11 +98,11 @@ def _compile(known: Language, *, keep_unspaced: bool) -> Callable[[str], list[st
         rf"(?:{_words(known.abbreviations, 'lower', 'capital', 'upper')})\.",
         rf"(?:{_words(known.numbered, 'lower', 'capital')})\.(?=\d)",
         *_elisions(known),
-        rf"{_WORD}(?:{_APOSTROPHE}{_WORD})*+" + (rf"(?::{_LETTER}++)?" if known.colon else ""),
+        rf"{_WORD}(?:{_APOSTROPHE}{_WORD})*" + (rf"(?::{_LETTER}++)?" if known.colon else ""),
         unspaced,
         r"\.{2,}|-{2,}|={2,}|\*{2,}|#{2,}|~{2,}|''|``",
         # Any other sign with what modifies it; emoji joined by U+200D are one.
-        rf"\S[{MODIFIERS}{MARKS}]*+(?:(?<=\u200d)\S[{MODIFIERS}{MARKS}]*+)*+",
+        rf"\S[{MODIFIERS}{MARKS}]*+(?:(?<=\u200d)\S[{MODIFIERS}{MARKS}]*+)*",
     ]
     return re.compile("|".join(filter(None, alternatives))).findall
 
