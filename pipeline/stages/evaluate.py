@@ -6,7 +6,6 @@ links of every gold pair, training part included, with their confidences.
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import numpy as np
@@ -21,6 +20,7 @@ from align.statistics.posteriors import Posteriors, load_if_there
 from pipeline.config.options import FINITE, at_least
 from pipeline.stages.gold import Gold, read_gold
 from pipeline.stages.lexicon.places import POSTERIORS
+from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 NO_COUNTS = np.zeros((0, len(metrics.COLUMNS)), dtype=np.int64)
@@ -49,12 +49,7 @@ def run(
     InputError
         If the gold links do not fit the gold text.
     """
-    gold = read_gold(
-        context.inputs["download"],
-        context.inputs["preprocess"],
-        format=context.option("gold.format"),
-        base=context.option("gold.base"),
-    )
+    gold = read_gold(context)
     if gold is not None and gold.doubt:
         context.warn(f"{gold.path}: taken to count from 0, but {gold.doubt}; set gold.base to 0 or 1")
     aligner = Aligner.load(context.inputs["train"])
@@ -84,9 +79,7 @@ def run(
         "silver": silver,
         "signature": signature,
     }
-    (context.folder / "evaluation.json").write_text(
-        json.dumps(report, indent=1, ensure_ascii=False) + "\n", encoding="utf-8", newline="\n"
-    )
+    write_json(context.folder / "evaluation.json", report)
     table = [
         f"corpus  {metrics.figures_text(score)}",
         f"95 %    {metrics.figures_text(intervals)}",

@@ -118,10 +118,8 @@ def run(
     ]
     for _ in context.map(fill, tasks):
         pass
-    for key, value in (("pairs", len(pairs)), ("edges", edges), ("features", len(names))):
-        context.note(key, value)
-    context.note("groups", list(chosen))
-    context.note("extra", list(word_groups))
+    context.notes |= {"pairs": len(pairs), "edges": edges, "features": len(names)}
+    context.notes |= {"groups": list(chosen), "extra": list(word_groups)}
     context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
 
 
@@ -177,15 +175,11 @@ def fill(task: Task) -> None:
 
 def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
     """Return what features are computed from, given three stages' folders; large arrays stay on disk."""
-    vectors = []
-    for side in ("source", "target"):
-        path = embed / f"{side}.vectors.npy"
-        vectors.append(load_array(path, mapped=True))
     tables = Lexicon.load(lexicon, mapped=True)
     return Resources(
         tables,
-        vectors[0],
-        vectors[1],
+        load_array(embed / "source.vectors.npy", mapped=True),
+        load_array(embed / "target.vectors.npy", mapped=True),
         Vocabulary.load(preprocess / "source.vocabulary.tsv"),
         Vocabulary.load(preprocess / "target.vocabulary.tsv"),
         ExpectedLinks.load(lexicon / LINKS, tables) if (lexicon / LINKS).is_dir() else None,
@@ -196,13 +190,6 @@ def labelled_pairs(preprocess: Path, label: Path) -> Corpus:
     """Return the labelled pairs, in the order of the labels: parts of the corpus and gold pairs."""
     return Corpus.join(
         [Corpus.load_chosen(preprocess / folder, chosen) for folder, chosen in _labelled_runs(label)]
-    )
-
-
-def _load_posteriors(lexicon: Path, label: Path) -> Posteriors:
-    runs = list(_labelled_runs(label))
-    return Posteriors.join(
-        [Posteriors.load_chosen(lexicon / POSTERIORS / folder, chosen) for folder, chosen in runs]
     )
 
 
@@ -231,7 +218,10 @@ def _pairs(preprocess: str, label: str, made: str) -> Corpus:
 
 @lru_cache(maxsize=1)
 def _posteriors(lexicon: str, label: str, made: str) -> Posteriors:
-    return _load_posteriors(Path(lexicon), Path(label))
+    runs = _labelled_runs(Path(label))
+    return Posteriors.join(
+        [Posteriors.load_chosen(Path(lexicon) / POSTERIORS / folder, chosen) for folder, chosen in runs]
+    )
 
 
 def load_edges(featurize: Path) -> Edges:

@@ -7,7 +7,6 @@ to each other than random words do.
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from pipeline.config.options import between, one_of
 from pipeline.stages.download import stage as download
 from pipeline.stages.embed.space import Space, find_seeds, to_one_space
 from pipeline.stages.embed.vectors import cover, read_given, read_words, train_on_corpus
+from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 
@@ -111,9 +111,5 @@ def _write(context: StageContext, sides: list[np.ndarray], facts: dict[str, Any]
         assert np.isfinite(side).all()
         assert (np.isclose(lengths, 1.0, atol=1e-3) | (lengths == 0)).all()
         save_array(context.folder / f"{name}.vectors.npy", side.astype(np.float32))
-    with open(context.folder / "mapping.json", "w", encoding="utf-8", newline="\n") as out:
-        json.dump(facts, out, ensure_ascii=False, indent=1)
-        out.write("\n")
-    for key, value in facts.items():
-        context.note(key, value)
-    context.note("bytes", sum(side.nbytes for side in sides))
+    write_json(context.folder / "mapping.json", facts)
+    context.notes |= {**facts, "bytes": sum(side.nbytes for side in sides)}

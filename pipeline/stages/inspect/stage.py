@@ -101,12 +101,7 @@ def _drawn(pairs: Sequence[ShownPair], count: int, generator: np.random.Generato
 
 def _gold_pairs(context: StageContext) -> list[ShownPair]:
     """Return all gold pairs with what annotators and the model link; none where there is no gold."""
-    gold = read_gold(
-        context.inputs["download"],
-        context.inputs["preprocess"],
-        format=context.option("gold.format"),
-        base=context.option("gold.base"),
-    )
+    gold = read_gold(context)
     if gold is None:
         return []
     path = context.inputs["evaluate"] / "gold.links.txt"

@@ -6,7 +6,6 @@ ascending order, the labels of these pairs (:meth:`align.problems.labels.Labels.
 
 from __future__ import annotations
 
-import json
 from typing import Annotated, Any
 
 import numpy as np
@@ -25,6 +24,7 @@ from pipeline.config.options import FINITE, at_least, between, one_of
 from pipeline.stages.gold import read_gold
 from pipeline.stages.label.silver import Found, Method, label_sample
 from pipeline.stages.lexicon.places import POSTERIORS
+from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 CORPUS, GOLD = 0, 1
@@ -188,12 +188,7 @@ def _look_parallel(context: StageContext, found: Found, pairs: int) -> dict[str,
 def _gold(context: StageContext, least: float) -> tuple[np.ndarray, Labels, dict[str, Any]]:
     """Return the gold pairs that may train, their labels, and figures of both."""
     train = context.option("gold.train")
-    gold = read_gold(
-        context.inputs["download"],
-        context.inputs["preprocess"],
-        format=context.option("gold.format"),
-        base=context.option("gold.base"),
-    )
+    gold = read_gold(context)
     if gold is None:
         raise InputError("gold.train: there is no gold; set gold.files and gold.links, or gold.train to 0")
     if train > len(gold):
@@ -259,8 +254,5 @@ def _write(
     save_array(context.folder / "kind.npy", kind)
     save_array(context.folder / "pairs.npy", pairs)
     Labels.join([labels for _, _, labels in made]).save(context.folder)
-    with open(context.folder / "summary.json", "w", encoding="utf-8", newline="\n") as file:
-        json.dump(summary, file, indent=1, ensure_ascii=False)
-        file.write("\n")
-    for key, value in summary.items():
-        context.note(key, value)
+    write_json(context.folder / "summary.json", summary)
+    context.notes |= summary

@@ -96,8 +96,7 @@ def sample_links(
     sampled = _put_together(context, lexicon, text.blocks, items)
     both = None if priors is None else load_priors(work)
     expected_links(lexicon, sampled, both).save(context.folder / LINKS)
-    for key, value in (("pairs_sampled", int(used.sum())), ("chains", schedule.chains)):
-        context.note(key, value)
+    context.notes |= {"pairs_sampled": int(used.sum()), "chains": schedule.chains}
 
 
 def _sample(

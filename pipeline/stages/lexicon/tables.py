@@ -49,8 +49,7 @@ def make_tables(
     else:
         clear_work(context.folder)
         figures = _make(context, selection, prior, options)
-    for key, value in figures.items():
-        context.note(key, value)
+    context.notes |= figures
     return selection.used(figures["pairs_chosen"])
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from pipeline.stages.preprocess.counts import LONG_TOKEN, SHIFTS, correlations
-from pipeline.stages.preprocess.shard import Summary
+from pipeline.stages.preprocess.summary import Summary
 
 # Undecodable lines: more than this share, and more than a few, mean another encoding.
 ENCODING_SHARE, ENCODING_FEW = 0.01, 2

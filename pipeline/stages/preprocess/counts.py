@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 
 import numpy as np
 
+from align.core.ragged import offsets_of
+from align.data.vocabulary import Vocabulary
 from align.text.batch import Batch, BatchProcessor
 from align.text.tokenize import is_unspaced
-from pipeline.stages.preprocess.parts import Parts
 
 # A token of so many letters is a sign of text that nobody parted into words.
 LONG_TOKEN = 30
@@ -24,36 +26,20 @@ _MULTIPLIER = 0x9E3779B97F4A7C15
 
 @dataclass(frozen=True)
 class SideCounts:
-    """Counts of one side of a shard.
+    """Counts of one side of a shard."""
 
-    Attributes
-    ----------
-    words : list of str
-        The distinct analysis tokens of its parts; the shard's ids index them.
-    counts : ndarray of int64, shape (len(words),)
-        How often each stands in the parts that statistics use.
-    tokens, surface : int
-        Analysis and surface tokens.
-    long, unspaced : int
-        Surface tokens of `LONG_TOKEN` letters or more; those that are one sign of a script without spaces.
-    """
-
-    words: list[str]
-    counts: np.ndarray
-    tokens: int
-    surface: int
-    long: int
-    unspaced: int
-
-    def light(self) -> SideCounts:
-        """Return it without words and their counts."""
-        return replace(self, words=[], counts=np.zeros(0, dtype=np.int64))
+    words: list[str]  # the distinct analysis tokens of its parts; the shard's ids index them
+    counts: np.ndarray  # int64, shape (len(words),): how often each stands in the parts that statistics use
+    tokens: int  # analysis tokens
+    surface: int  # surface tokens
+    long: int  # surface tokens of LONG_TOKEN letters or more
+    unspaced: int  # surface tokens that are one sign of a script without spaces
 
 
 def take(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return the values of each span (from, to), one span after the other."""
     sizes = spans[:, 1] - spans[:, 0]
-    before = np.concatenate([[0], np.cumsum(sizes)])
+    before = offsets_of(sizes)
     return values[np.arange(before[-1]) + np.repeat(spans[:, 0] - before[:-1], sizes)]
 
 
@@ -108,20 +94,54 @@ def count_side(
     return counts, ids
 
 
-def hash_pairs(words: Sequence[list[str]], ids: Sequence[np.ndarray], parts: Parts) -> np.ndarray:
-    """Return a 64-bit hash of each part, uint64, shape (P,): the same words in the same order, the same hash.
+class WordCounts:
+    """The words of one side of all shards, numbered as they come, and their occurrences."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._counts = array("q")
+
+    def add(self, words: Sequence[str], counts: np.ndarray) -> np.ndarray:
+        """Count words and return their numbers, int32, shape (len(words),)."""
+        numbers = np.empty(len(words), dtype=np.int32)
+        for place, (word, count) in enumerate(zip(words, counts.tolist(), strict=True)):
+            number = numbers[place] = self._numbers.setdefault(word, len(self._numbers))
+            if number == len(self._counts):
+                self._counts.append(0)
+            self._counts[number] += count
+        return numbers
+
+    def rank(self) -> tuple[Vocabulary, np.ndarray]:
+        """Return the vocabulary, and the id in it of each number, int32."""
+        words = list(self._numbers)
+        counts = np.frombuffer(self._counts, dtype=np.int64) if words else np.zeros(0, dtype=np.int64)
+        # Ties in count are ordered by code point. Two sorts in turn make no object for each word.
+        order = np.fromiter(sorted(range(len(words)), key=words.__getitem__), np.int64, len(words))
+        order = order[np.argsort(-counts[order], kind="stable")]
+        ids = np.empty(len(words), dtype=np.int32)
+        ids[order] = np.arange(len(words), dtype=np.int32)
+        return Vocabulary([words[number] for number in order.tolist()], counts[order]), ids
+
+
+def hash_pairs(
+    words: Sequence[list[str]], ids: Sequence[np.ndarray], sizes: Sequence[np.ndarray]
+) -> np.ndarray:
+    """Return a 64-bit hash of each of P pairs, uint64, shape (P,): equal words in equal order, equal hashes.
+
+    Each argument has one entry a side: the words that ids index, the ids of all tokens, int, and the number
+    of tokens of each pair, int64, shape (P,).
 
     With h(word) a hash of its letters and q an odd constant: sum over tokens of h(word) q^(place + 1) mod
     2^64, source tokens first, then target tokens from place 2^20 on.
     """
-    total = np.zeros(len(parts.rows), dtype=np.uint64)
-    for known, tokens, sizes, start in zip(words, ids, parts.sizes(), (0, 1 << 20), strict=True):
+    total = np.zeros(len(sizes[0]), dtype=np.uint64)
+    for known, tokens, lengths, start in zip(words, ids, sizes, (0, 1 << 20), strict=True):
         hashed = b"".join(
             blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in known
         )
-        before = np.concatenate([[0], np.cumsum(sizes)])
-        places = np.arange(len(tokens)) - np.repeat(before[:-1], sizes)
-        powers = np.full(int(sizes.max(initial=0)) + 1, _MULTIPLIER, dtype=np.uint64)
+        before = offsets_of(lengths)
+        places = np.arange(len(tokens)) - np.repeat(before[:-1], lengths)
+        powers = np.full(int(lengths.max(initial=0)) + 1, _MULTIPLIER, dtype=np.uint64)
         powers[:1] = pow(_MULTIPLIER, start + 1, 1 << 64)
         powers = np.cumprod(powers, dtype=np.uint64)
         terms = np.frombuffer(hashed, dtype="<u8")[tokens] * powers[places]

@@ -16,9 +16,7 @@ from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
-from pipeline.stages.preprocess.counts import hash_pairs
-from pipeline.stages.preprocess.parts import Parts
-from pipeline.stages.preprocess.write import WordCounts
+from pipeline.stages.preprocess.counts import WordCounts, hash_pairs
 
 SAME = "gold_in_corpus.npy"
 
@@ -34,12 +32,12 @@ class Gold:
         return len(self.batches[0].text)
 
     @classmethod
-    def read(cls, paths: Sequence[Path], settings: Sequence[Mapping[str, str]]) -> Gold:
+    def read(cls, paths: Sequence[str], settings: Sequence[Mapping[str, str]]) -> Gold:
         """Read tokenized text: its tokens are what stands between spaces.
 
         Parameters
         ----------
-        paths : two of Path
+        paths : two of str
             Source and target.
         settings : two of mapping
             Of the corpus's text processors; their tokenizers are not used.
@@ -50,7 +48,7 @@ class Gold:
             If a line cannot be read, the line counts differ or there are none.
         """
         texts: tuple[list[str], list[str]] = ([], [])
-        for row in open_bitext("files", paths):
+        for row in open_bitext("files", [Path(path) for path in paths]):
             if row.problem:
                 where = f"{paths[0]}:{row.number + 1}"
                 raise InputError(f"{where}: {row.detail}; mend this pair in both gold files")
@@ -87,12 +85,10 @@ class Gold:
         ndarray of int64, shape (len,)
             The index of the first equal hash; -1 without one and where a side is empty.
         """
-        source, target = (np.stack([batch.offsets[:-1], batch.offsets[1:]], axis=1) for batch in self.batches)
-        parts = Parts(np.arange(len(self)), (source, target))
-        own = hash_pairs(
-            [processor.words for processor in self.processors], [batch.words for batch in self.batches], parts
-        )
-        filled = np.minimum(*parts.sizes()) > 0
+        words = [processor.words for processor in self.processors]
+        sizes = [np.diff(batch.offsets) for batch in self.batches]
+        own = hash_pairs(words, [batch.words for batch in self.batches], sizes)
+        filled = np.minimum(*sizes) > 0
         order = np.argsort(hashes, kind="stable")
         found = np.searchsorted(hashes, own, sorter=order)
         there = filled & (found < len(hashes))

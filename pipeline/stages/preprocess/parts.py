@@ -3,56 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
 
 from align.text.batch import Batch
 from align.text.parallel import Part, Side, split_pair
-
-
-class Splitter(Protocol):
-    """Finds the sentences of a line."""
-
-    def spans(self, text: str) -> list[tuple[int, int]]:
-        """Return start and end of each sentence, in characters."""
-        ...
-
-
-class Reject(NamedTuple):
-    """A row of the reject report; ``line`` is 1-based, ``effect`` is ``dropped`` or ``no-statistics``."""
-
-    line: int
-    reason: str
-    effect: str
-    detail: str
-
-
-class Report:
-    """The rejects of a shard, and which of its lines are still in use.
-
-    Parameters
-    ----------
-    first : int
-        0-based number of the shard's first line.
-    lines : int
-        How many lines it has.
-    """
-
-    def __init__(self, first: int, lines: int) -> None:
-        self._first = first
-        self.rows: list[Reject] = []
-        self.alive = np.ones(lines, dtype=bool)
-
-    def drop(self, row: int, reason: str, detail: str = "") -> None:
-        """Take a line out."""
-        self.alive[row] = False
-        self.note(row, reason, "dropped", detail)
-
-    def note(self, row: int, reason: str, effect: str, detail: str = "") -> None:
-        """Report something of a line that stays."""
-        # A report is one line a reject, whatever the text it quotes.
-        self.rows.append(Reject(self._first + row + 1, reason, effect, " ".join(detail.split())))
+from align.text.sentences import SentenceSplitter
+from pipeline.stages.preprocess.summary import Report
 
 
 class Parts(NamedTuple):
@@ -78,7 +36,7 @@ class Parts(NamedTuple):
 def make_parts(
     texts: Sequence[Sequence[str]],
     batches: Sequence[Batch],
-    splitters: Sequence[Splitter] | None,
+    splitters: Sequence[SentenceSplitter] | None,
     *,
     limit: int,
     report: Report,
@@ -91,8 +49,8 @@ def make_parts(
         The lines of each side.
     batches : two of Batch
         Their tokens.
-    splitters : two of Splitter, or None
-        Sentence splitters; may be None where no line is over the limit.
+    splitters : two of SentenceSplitter, or None
+        May be None where no line is over the limit.
     limit : int
         Analysis tokens that a part may have.
     report : Report
@@ -119,7 +77,7 @@ def make_parts(
     return Parts(np.concatenate(rows)[order].astype(np.int64), (source, target))
 
 
-def _side(lines: Sequence[str], batch: Batch, splitter: Splitter, row: int) -> Side:
+def _side(lines: Sequence[str], batch: Batch, splitter: SentenceSplitter, row: int) -> Side:
     """Return one side of a long line, for splitting."""
     spans = batch.spans[batch.starts[row] : batch.starts[row + 1]]
     parents = batch.parents[batch.offsets[row] : batch.offsets[row + 1]]

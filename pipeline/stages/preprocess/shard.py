@@ -11,12 +11,12 @@ from __future__ import annotations
 import io
 import json
 import socket
-from collections.abc import Iterator, Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 
@@ -27,10 +27,10 @@ from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
-from pipeline.stages.preprocess.counts import SideCounts, count_side, hash_pairs, length_sums, take
-from pipeline.stages.preprocess.parts import Parts, Reject, Report, make_parts
+from pipeline.stages.preprocess.counts import count_side, hash_pairs, length_sums, take
+from pipeline.stages.preprocess.parts import Parts, make_parts
+from pipeline.stages.preprocess.summary import Report, Summary, shard_files
 from pipeline.stages.preprocess.tokenizer import code_of
-from pipeline.work import checkpoint
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
 RATIO_FROM = 10
@@ -70,86 +70,25 @@ class Settings:
 
 @dataclass(frozen=True)
 class Shard:
-    """Lines in a row: ``first`` is the 0-based number of the first; lines with a problem have empty texts.
+    """Lines in a row, as they are sent to a worker.
 
-    ``problems`` holds line within the shard, reason and detail.
+    Attributes
+    ----------
+    number, first : int
+        Its own number and that of its first line, from 0.
+    texts : (str, str)
+        All lines of a side in one string, with a line feed between: sixteen thousand small objects take
+        longer to send, and what is made among them holds on to their memory when they are gone.
+    problems : list of (int, str, str)
+        Line within the shard, reason and detail; the text of such a line is empty.
+    settings : Settings
     """
 
     number: int
     first: int
-    texts: tuple[list[str], list[str]]
+    texts: tuple[str, str]
     problems: list[tuple[int, str, str]]
     settings: Settings
-
-    def packed(self) -> Packed:
-        """Return the shard as it is sent to a worker."""
-        source, target = ("\n".join(texts) for texts in self.texts)
-        return Packed(replace(self, texts=([], [])), (source, target))
-
-
-@dataclass(frozen=True)
-class Packed:
-    """A shard on its way to a worker: all lines of a side in one string, which no line has a line feed in.
-
-    Sixteen thousand small objects take longer to send, and what other things are made among them holds on to
-    their memory when they are gone.
-    """
-
-    shard: Shard
-    texts: tuple[str, str]
-
-    def unpacked(self) -> Shard:
-        """Return the shard."""
-        source, target = (text.split("\n") for text in self.texts)
-        assert len(source) == len(target)
-        return replace(self.shard, texts=(source, target))
-
-
-@dataclass(frozen=True)
-class Summary:
-    """What the stage learns of a shard; the arrays are in files (see :func:`shard_files`).
-
-    Attributes
-    ----------
-    sides : (SideCounts, SideCounts)
-        Words and counts of source and target.
-    lengths : ndarray of float64
-        See :func:`pipeline.stages.preprocess.counts.length_sums`.
-    hashes : ndarray of uint64
-        One for each part that statistics use; equal parts have equal ones.
-    changes : dict of str to int
-        What cleaning changed.
-    again : bool
-        Whether an earlier run had done it, but what it left could not be used.
-    """
-
-    number: int
-    lines: int
-    used_lines: int
-    split_lines: int
-    parts: int
-    sides: tuple[SideCounts, SideCounts]
-    lengths: np.ndarray
-    hashes: np.ndarray
-    rejects: list[Reject]
-    changes: dict[str, int]
-    again: bool = False
-
-    def light(self) -> Summary:
-        """Return it without what is added up elsewhere, so that many can be kept."""
-        sides = (self.sides[0].light(), self.sides[1].light())
-        return replace(self, sides=sides, rejects=[], changes={})
-
-
-def shard_files(folder: Path, number: int) -> dict[str, Path]:
-    """Return the files of a shard: arrays (``npz``), the surface text of each side, and its summary."""
-    names = {"arrays": "npz", "source": "source.txt", "target": "target.txt", "summary": "json"}
-    return {name: folder / f"shard-{number:06d}.{ending}" for name, ending in names.items()}
-
-
-def process_packed(packed: Packed) -> Summary:
-    """Process a shard as it was sent: see :func:`process_shard`."""
-    return process_shard(packed.unpacked())
 
 
 def process_shard(shard: Shard) -> Summary:
@@ -162,28 +101,43 @@ def process_shard(shard: Shard) -> Summary:
     InputError
         If a tokenizer of the user's own gives what is no token.
     """
-    made_from = fingerprint(shard)
-    summary = saved(shard, made_from)
+    folder, made_from = Path(shard.settings.folder), fingerprint(shard)
+    summary = Summary.load(folder, shard.number, made_from=made_from)
     if summary is not None:
         return summary
-    again = _was_saved(shard)
+    again = shard_files(folder, shard.number)["summary"].exists()
     summary = _process(shard)
-    save(shard, summary, made_from)
+    summary.save(folder, made_from=made_from)
     return replace(summary, again=again)
+
+
+def fingerprint(shard: Shard) -> str:
+    """Return a hash of what a shard is made from: its lines and its settings.
+
+    The settings have hashes of the code of the user's own tokenizers and of the text that sentence splitters
+    learn from: both may be others though all names are the same.
+    """
+    found = blake2b(repr((shard.first, shard.problems, asdict(shard.settings))).encode(), digest_size=16)
+    for text in shard.texts:
+        found.update(text.encode("utf-8", "surrogatepass") + b"\n\n")
+    return found.hexdigest()
 
 
 def _process(shard: Shard) -> Summary:
     settings = shard.settings
-    report = Report(shard.first, len(shard.texts[0]))
+    texts = [text.split("\n") for text in shard.texts]
+    assert len(texts[0]) == len(texts[1])
+    report = Report(shard.first, len(texts[0]))
+    changes: Counter[str] = Counter()
     for row, reason, detail in shard.problems:
         report.drop(row, reason, detail)
-    tags = 0
-    texts: Sequence[Sequence[str]] = shard.texts
     if settings.strip_markup:
-        texts, tags = _strip_markup(shard.texts, report)
+        texts = _strip_markup(texts, report, changes)
     _check_code(settings.processors, settings.code)
     processors = [_processor(text, settings.code) for text in settings.processors]
     batches = [processor.process(lines) for processor, lines in zip(processors, texts, strict=True)]
+    for batch in batches:
+        changes.update(batch.changes)
     _drop_empty(batches, report)
     long = any((np.diff(batch.offsets) > settings.max_length)[report.alive].any() for batch in batches)
     splitters = [*_splitters(settings)] if long else None
@@ -191,26 +145,23 @@ def _process(shard: Shard) -> Summary:
     same = _identical(texts, batches, report)
     used = ~(same[parts.rows] | _uneven(parts, settings.max_ratio, report))
     alive = report.alive
-    counted = [
+    (source, source_ids), (target, target_ids) = (
         count_side(processor, batch, spans, used, alive)
         for processor, batch, spans in zip(processors, batches, parts.spans, strict=True)
-    ]
-    _write(shard, parts, used, [ids for _, ids in counted], batches, alive)
-    changes = {"language_tags": tags} if tags else {}
-    for batch in batches:
-        for kind, count in batch.changes.items():
-            changes[kind] = changes.get(kind, 0) + count
+    )
+    ids = source_ids, target_ids
+    _write(shard, parts, used, ids, batches, alive)
     return Summary(
         number=shard.number,
         lines=len(alive),
         used_lines=int(alive.sum()),
-        split_lines=int(np.count_nonzero(np.bincount(parts.rows) > 1)) if len(parts.rows) else 0,
+        split_lines=int(np.count_nonzero(np.bincount(parts.rows) > 1)),
         parts=len(parts.rows),
-        sides=(counted[0][0], counted[1][0]),
+        sides=(source, target),
         lengths=length_sums(np.diff(batches[0].starts), np.diff(batches[1].starts), alive),
-        hashes=hash_pairs([counts.words for counts, _ in counted], [ids for _, ids in counted], parts)[used],
+        hashes=hash_pairs((source.words, target.words), ids, parts.sizes())[used],
         rejects=sorted(report.rows, key=lambda reject: reject.line),
-        changes=changes,
+        changes=dict(changes),
     )
 
 
@@ -255,7 +206,7 @@ def _splitter(language: str, sample: str) -> SentenceSplitter:
     return SentenceSplitter(language, io.StringIO(sample, newline="\n"))
 
 
-def _strip_markup(texts: Sequence[list[str]], report: Report) -> tuple[list[list[str]], int]:
+def _strip_markup(texts: Sequence[Sequence[str]], report: Report, changes: Counter[str]) -> list[list[str]]:
     """Drop lines that are markup on a side; blank language tags and count them."""
     stripped = [[blank_language_tag(line) for line in side] for side in texts]
     tags = sum(
@@ -263,6 +214,8 @@ def _strip_markup(texts: Sequence[list[str]], report: Report) -> tuple[list[list
         for old, new in zip(texts, stripped, strict=True)
         for line, blank in zip(old, new, strict=True)
     )
+    if tags:
+        changes["language_tags"] = tags
     for side, lines in zip(SIDES, stripped, strict=True):
         for row, line in enumerate(lines):
             if line.startswith((" ", "<")) and report.alive[row] and is_markup(line):
@@ -270,7 +223,7 @@ def _strip_markup(texts: Sequence[list[str]], report: Report) -> tuple[list[list
     for row in np.flatnonzero(~report.alive).tolist():
         for lines in stripped:
             lines[row] = ""
-    return stripped, tags
+    return stripped
 
 
 def _drop_empty(batches: Sequence[Batch], report: Report) -> None:
@@ -333,47 +286,3 @@ def _write(
             out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, stay, strict=True))
     with new_file(files["arrays"]) as aside, open(aside, "wb") as raw:
         np.savez(raw, **arrays)  # type: ignore[arg-type]
-
-
-def fingerprint(shard: Shard) -> str:
-    """Return a hash of what a shard is made from: its lines and its settings.
-
-    The settings have hashes of the code of the user's own tokenizers and of the text that sentence splitters
-    learn from: both may be others though all names are the same.
-    """
-    found = blake2b(repr((shard.first, shard.problems, asdict(shard.settings))).encode(), digest_size=16)
-    for texts in shard.texts:
-        # No text has a line feed in it.
-        found.update("\n".join(texts).encode("utf-8", "surrogatepass") + b"\n\n")
-    return found.hexdigest()
-
-
-def save(shard: Shard, summary: Summary, made_from: str) -> None:
-    """Write a summary beside the shard's files, as their checkpoint."""
-    files = shard_files(Path(shard.settings.folder), shard.number)
-    record = files.pop("summary")
-    checkpoint.save(record, asdict(summary), files.values(), made_from=made_from)
-
-
-def saved(shard: Shard, made_from: str) -> Summary | None:
-    """Return the summary that an earlier run left of this very shard; None where its files are not whole."""
-    record = shard_files(Path(shard.settings.folder), shard.number)["summary"]
-    values = checkpoint.load(record, made_from=made_from)
-    return None if values is None else _summary(values)
-
-
-def _was_saved(shard: Shard) -> bool:
-    """Tell whether an earlier run left anything of a shard of this number that counted as done."""
-    return shard_files(Path(shard.settings.folder), shard.number)["summary"].exists()
-
-
-def _summary(values: Mapping[str, Any]) -> Summary:
-    source, target = (
-        SideCounts(**{**side, "counts": np.array(side["counts"], dtype=np.int64)}) for side in values["sides"]
-    )
-    arrays = {
-        "lengths": np.array(values["lengths"], dtype=np.float64),
-        "hashes": np.array(values["hashes"], dtype=np.uint64),
-    }
-    rejects = [Reject(*each) for each in values["rejects"]]
-    return Summary(**{**values, **arrays, "sides": (source, target), "rejects": rejects})

@@ -11,6 +11,7 @@ import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from itertools import count, islice
 from pathlib import Path
 from typing import Any
 
@@ -25,12 +26,15 @@ from align.data.vocabulary import Vocabulary
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
+from pipeline.stages.download.stage import load as load_sources
 from pipeline.stages.preprocess.checks import check_encoding, check_usable, warnings
-from pipeline.stages.preprocess.counts import SHIFTS, correlations, count_duplicates
+from pipeline.stages.preprocess.counts import SHIFTS, WordCounts, correlations, count_duplicates
 from pipeline.stages.preprocess.gold import Gold
-from pipeline.stages.preprocess.shard import Packed, Settings, Shard, Summary, process_packed, sample_hash
+from pipeline.stages.preprocess.shard import Settings, Shard, process_shard, sample_hash
+from pipeline.stages.preprocess.summary import Summary
 from pipeline.stages.preprocess.tokenizer import code_of, own_files
-from pipeline.stages.preprocess.write import WordCounts, write_corpus
+from pipeline.stages.preprocess.write import write_corpus
+from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 # Lines a worker is given at a time: enough to share the cost of arrays, a few MB.
@@ -103,11 +107,8 @@ def run(
         str(shards),
         code_of(settings["tokenizer"] for settings in chosen),
     )
-    with open(context.inputs["download"] / "sources.json", encoding="utf-8") as file:
-        sources = json.load(file)
-    gold = None
-    if sources["gold"] is not None:
-        gold = Gold.read([context.inputs["download"] / path for path in sources["gold"]["files"]], recorded)
+    sources = load_sources(context.inputs["download"])
+    gold = None if sources["gold"] is None else Gold.read(sources["gold"]["files"], recorded)
     corpus = _read_corpus(context, sources["corpus"], settings)
     _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
     places = None if gold is None else _add_gold(context, corpus, gold)
@@ -123,7 +124,7 @@ def run(
         gold.write(context.folder, [vocabulary for vocabulary, _ in vocabularies], places)
     for side, (vocabulary, _) in zip(SIDES, vocabularies, strict=True):
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
-    _write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
+    write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
     _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
     # On a network disk a file that a worker still has open keeps its folder: no reason to fail at the end.
     shutil.rmtree(shards, ignore_errors=True)
@@ -153,7 +154,7 @@ class _Corpus:
 
 def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settings) -> _Corpus:
     """Send the corpus through the workers, shard by shard, and write the reject report."""
-    paths = [context.inputs["download"] / path for path in source["paths"]]
+    paths = [Path(path) for path in source["paths"]]
     rows = open_bitext(
         source["kind"],
         paths,
@@ -166,7 +167,7 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
     with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
         rejects.write("line\treason\teffect\tdetail\n")
         expected = _expected_shards(paths[0], context.option("corpus.limit"))
-        for summary in context.map(process_packed, shards, unit="shards", total=expected):
+        for summary in context.map(process_shard, shards, unit="shards", total=expected):
             rejects.writelines("\t".join(map(str, reject)) + "\n" for reject in summary.rejects)
             corpus.reasons.update(reject.reason for reject in summary.rejects)
             corpus.changes.update(summary.changes)
@@ -193,48 +194,38 @@ def _expected_shards(path: Path, limit: int | None) -> int | None:
     return -(-min(guess, limit or guess) // SHARD)
 
 
-def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: str) -> Iterator[Packed]:
+def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: str) -> Iterator[Shard]:
     """Group rows to shards; the first of them train the sentence splitters."""
-    where = corpus.where
-    bad, first_bad, number, shard = 0, "", 0, _new_shard(0, 0, settings)
-    for row in rows:
-        if row.problem:
-            shard.problems.append((len(shard.texts[0]), row.problem, row.detail))
+    rows, bad, first_bad = iter(rows), 0, ""
+    for number in count():
+        lines = list(islice(rows, SHARD))
+        if not lines:
+            return
+        problems = []
+        for place, row in enumerate(lines):
+            if row.problem:
+                problems.append((place, row.problem, row.detail))
             if row.problem == "encoding":
                 bad, first_bad = bad + 1, first_bad or f"line {row.number + 1}, {row.detail}"
-        corpus.returns += row.source.count("\r") + row.target.count("\r")
-        shard.texts[0].append(row.source)
-        shard.texts[1].append(row.target)
-        if len(shard.texts[0]) == SHARD:
-            check_encoding(where, bad, row.number + 1, first_bad, encoding)
-            if number == 0:
-                settings = _with_samples(shard)
-                shard = replace(shard, settings=settings)
-            yield shard.packed()
-            number += 1
-            shard = _new_shard(number, row.number + 1, settings)
-    lines = shard.first + len(shard.texts[0])
-    check_encoding(where, bad, lines, first_bad, encoding)
-    if shard.texts[0]:
-        yield (replace(shard, settings=_with_samples(shard)) if number == 0 else shard).packed()
+        check_encoding(corpus.where, bad, lines[-1].number + 1, first_bad, encoding)
+        texts = "\n".join(row.source for row in lines), "\n".join(row.target for row in lines)
+        corpus.returns += sum(text.count("\r") for text in texts)
+        if number == 0:
+            settings = _with_samples(settings, texts)
+        yield Shard(number, lines[0].number, texts, problems, settings)
 
 
-def _new_shard(number: int, first: int, settings: Settings) -> Shard:
-    return Shard(number, first, ([], []), [], settings)
-
-
-def _with_samples(shard: Shard) -> Settings:
-    """Write the text that sentence splitters learn from; return the shard's settings with its hash."""
-    for side, texts in zip(SIDES, shard.texts, strict=True):
-        path = Path(shard.settings.folder) / f"sample.{side}.txt"
-        size = 0
-        with open(path, "w", encoding="utf-8", newline="\n") as out:
-            for text in texts:
-                out.write(f"{text}\n")
-                size += len(text)
+def _with_samples(settings: Settings, texts: tuple[str, str]) -> Settings:
+    """Write the text that sentence splitters learn from; return the settings with its hash."""
+    for side, text in zip(SIDES, texts, strict=True):
+        with open(Path(settings.folder) / f"sample.{side}.txt", "w", encoding="utf-8", newline="\n") as out:
+            size = 0
+            for line in text.split("\n"):
+                out.write(f"{line}\n")
+                size += len(line)
                 if size > SAMPLE_SIZE:
                     break
-    return replace(shard.settings, sample=sample_hash(shard.settings.folder))
+    return replace(settings, sample=sample_hash(settings.folder))
 
 
 def local_files(config: Config) -> list[Path]:
@@ -301,9 +292,8 @@ def _report(context: StageContext, corpus: _Corpus, vocabularies: list[Vocabular
         "vocabulary": {side: len(vocabulary) for side, vocabulary in zip(SIDES, vocabularies, strict=True)},
         **corpus.notes,
     }
-    _write_json(context.folder / "summary.json", summary)
-    for key, value in summary.items():
-        context.note(key, value)
+    write_json(context.folder / "summary.json", summary)
+    context.notes |= summary
     rejected, changed = (
         ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "nothing"
         for counts in (corpus.reasons, corpus.changes)
@@ -313,9 +303,3 @@ def _report(context: StageContext, corpus: _Corpus, vocabularies: list[Vocabular
         f"reported: {rejected}; cleaned: {changed}; "
         f"vocabulary {len(vocabularies[0])} and {len(vocabularies[1])} words"
     )
-
-
-def _write_json(path: Path, value: Any) -> None:
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        json.dump(value, out, ensure_ascii=False, indent=2)
-        out.write("\n")

@@ -17,6 +17,7 @@ from align.model.weights import TABLE, Weights, missing_note
 from align.solvers import Row
 from pipeline.config.configuration import Config
 from pipeline.stages.featurize import load_resources
+from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 # For ``train.weights``: there are no known weights.
@@ -116,17 +117,11 @@ def write_model(context: StageContext, model: Model) -> None:
 
 
 def write_training(context: StageContext, training: dict[str, Any], history: tuple[Row, ...]) -> None:
-    """Write ``training.json`` and ``history.csv``, and note the former."""
-    (context.folder / "training.json").write_text(
-        json.dumps(training, indent=1) + "\n", encoding="utf-8", newline="\n"
-    )
-    _write_history(history, context.folder / "history.csv")
+    """Write ``training.json``, which is noted too, and ``history.csv``, a line a pass."""
+    write_json(context.folder / "training.json", training)
     context.note("training", training)
-
-
-def _write_history(history: tuple[Row, ...], path: Path) -> None:
-    """Write one line a pass; what was not measured is empty."""
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
+    with open(context.folder / "history.csv", "w", encoding="utf-8", newline="\n") as out:
         out.write(",".join(Row._fields) + "\n")
         for row in history:
+            # What was not measured is empty.
             out.write(",".join("" if math.isnan(value) else repr(value) for value in row) + "\n")

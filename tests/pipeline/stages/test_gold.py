@@ -6,6 +6,8 @@ import pytest
 
 from align.core.errors import InputError
 from pipeline.stages.gold import read_gold
+from pipeline.work.stage import Stage
+from tests.pipeline.stages.made_by_hand import plain_context
 
 TEXT = ("a b c", "d e", "f g h")
 
@@ -20,7 +22,9 @@ def read(tmp_path):
         gold = {"files": ["a", "b"], "links": str(tmp_path / "links")}
         sources = {"corpus": {"paths": []}, "vectors": {}, "gold": gold}
         (tmp_path / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
-        return read_gold(tmp_path, tmp_path, format=format, base=base)
+        stage = Stage("inspect", lambda context: None, uses=("gold.format", "gold.base"))
+        inputs = dict.fromkeys(("download", "preprocess"), tmp_path)
+        return read_gold(plain_context(stage, tmp_path, inputs, {"gold": {"format": format, "base": base}}))
 
     return call
 

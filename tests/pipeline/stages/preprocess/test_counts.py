@@ -11,12 +11,6 @@ from pipeline.stages.preprocess.counts import (
     length_sums,
     take,
 )
-from pipeline.stages.preprocess.parts import Parts
-
-
-def spans_of(sizes):
-    ends = np.cumsum(sizes)
-    return np.stack([ends - sizes, ends], axis=1)
 
 
 def hashes(pairs):
@@ -27,8 +21,7 @@ def hashes(pairs):
         np.array([known.index(word) for sentence in side for word in sentence], dtype=np.int32)
         for known, side in zip(words, sides, strict=True)
     ]
-    spans = [spans_of(np.array([len(sentence) for sentence in side])) for side in sides]
-    return hash_pairs(words, ids, Parts(np.arange(len(pairs)), (spans[0], spans[1])))
+    return hash_pairs(words, ids, [np.array([len(sentence) for sentence in side]) for side in sides])
 
 
 def test_values_of_spans():

@@ -3,6 +3,7 @@
 import json
 import os
 from dataclasses import fields, replace
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -13,10 +14,8 @@ from pipeline.stages.preprocess.shard import (
     Shard,
     fingerprint,
     process_shard,
-    save,
-    saved,
-    shard_files,
 )
+from pipeline.stages.preprocess.summary import Summary, shard_files
 
 TEXTS = (
     ["The house, the cat.", "", "(DE) It's 3.50?", "same same", "a b c d e f g h i j k"],
@@ -24,11 +23,19 @@ TEXTS = (
 )
 
 
+def joined(*sides):
+    return tuple("\n".join(lines) for lines in sides)
+
+
+def saved(shard):
+    return Summary.load(Path(shard.settings.folder), shard.number, made_from=fingerprint(shard))
+
+
 @pytest.fixture
 def shard(tmp_path):
     processors = [json.dumps(TextProcessor(language).settings()) for language in ("en", "fr")]
     settings = Settings((processors[0], processors[1]), 100, 5.0, True, str(tmp_path))
-    return Shard(3, 24, TEXTS, [(1, "encoding", "byte 5")], settings)
+    return Shard(3, 24, joined(*TEXTS), [(1, "encoding", "byte 5")], settings)
 
 
 def same(one, other):
@@ -49,7 +56,7 @@ def test_it_comes_back_as_it_was(shard):
     summary = process_shard(shard)
     assert len(summary.rejects) == 3
     assert summary.changes
-    found = saved(shard, fingerprint(shard))
+    found = saved(shard)
     assert same(summary, found)
     assert [type(reject) for reject in found.rejects] == [type(reject) for reject in summary.rejects]
     assert same(summary, process_shard(shard))
@@ -72,7 +79,7 @@ def test_what_is_not_whole_is_done_again(shard, tmp_path, name, fault):
         path.unlink()
     else:
         path.write_bytes(bad[fault])
-    assert saved(shard, fingerprint(shard)) is None
+    assert saved(shard) is None
     assert process_shard(shard).again == (name != "summary" or fault != "missing")
     assert path.read_bytes() == whole
 
@@ -82,9 +89,9 @@ def test_what_is_not_whole_is_done_again(shard, tmp_path, name, fault):
     [
         lambda shard: replace(shard, first=25),
         lambda shard: replace(shard, problems=[]),
-        lambda shard: replace(shard, texts=(TEXTS[0], ["La maison, le chien.", *TEXTS[1][1:]])),
-        lambda shard: replace(shard, texts=(TEXTS[0][:-1], TEXTS[1][:-1])),
-        lambda shard: replace(shard, texts=([*TEXTS[0], ""], TEXTS[1])),
+        lambda shard: replace(shard, texts=joined(TEXTS[0], ["La maison, le chien.", *TEXTS[1][1:]])),
+        lambda shard: replace(shard, texts=joined(TEXTS[0][:-1], TEXTS[1][:-1])),
+        lambda shard: replace(shard, texts=joined([*TEXTS[0], ""], TEXTS[1])),
         lambda shard: replace(shard, settings=replace(shard.settings, max_length=5)),
         lambda shard: replace(shard, settings=replace(shard.settings, code="other")),
         lambda shard: replace(shard, settings=replace(shard.settings, sample="other")),
@@ -92,12 +99,12 @@ def test_what_is_not_whole_is_done_again(shard, tmp_path, name, fault):
 )
 def test_another_shard_is_not_taken_for_it(shard, change):
     process_shard(shard)
-    assert saved(change(shard), fingerprint(change(shard))) is None
+    assert saved(change(shard)) is None
 
 
 def test_nothing_is_left_aside(shard, tmp_path):
     summary = process_shard(shard)
-    save(shard, summary, fingerprint(shard))
+    summary.save(tmp_path, made_from=fingerprint(shard))
     assert sorted(tmp_path.iterdir()) == sorted(shard_files(tmp_path, shard.number).values())
 
 
@@ -107,7 +114,7 @@ def test_no_file_is_seen_half_written(shard, tmp_path, monkeypatch, name):
     process_shard(shard)
     path = shard_files(tmp_path, shard.number)[name]
     whole = path.read_bytes()
-    monkeypatch.setattr("pipeline.stages.preprocess.shard.saved", lambda *_: None)
+    monkeypatch.setattr(Summary, "load", lambda *_, **__: None)
     replaced = os.replace
 
     def failing(aside, final):
@@ -122,10 +129,13 @@ def test_no_file_is_seen_half_written(shard, tmp_path, monkeypatch, name):
     assert sorted(tmp_path.iterdir()) == sorted(shard_files(tmp_path, shard.number).values())
 
 
-def test_a_shard_is_sent_as_it_is(shard):
+def test_a_line_feed_alone_ends_a_line(shard, tmp_path):
     odd = ["\x85", "", "a\rb", "\u2028 c", ""]
-    for texts in (shard.texts, ([""], [""]), (odd, odd[::-1])):
-        sent = replace(shard, texts=texts)
-        assert sent.packed().unpacked() == sent
+    for lines in ([""], odd):
+        assert process_shard(replace(shard, problems=[], texts=joined(lines, lines[::-1]))).lines == len(
+            lines
+        )
+        files = shard_files(tmp_path, shard.number)
+        assert files["source"].read_bytes().count(b"\n") == len(lines)
     with pytest.raises(AssertionError):
-        replace(shard, texts=(["a\nb"], ["c"])).packed().unpacked()
+        process_shard(replace(shard, texts=("a\nb", "c")))

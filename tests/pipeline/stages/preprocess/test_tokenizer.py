@@ -113,7 +113,7 @@ def shard_of(folder, lines, **settings):
     return Shard(
         0,
         0,
-        (lines, lines),
+        ("\n".join(lines), "\n".join(lines)),
         [],
         Settings((processors[0], processors[1]), 10, 5.0, True, str(folder), **settings),
     )
