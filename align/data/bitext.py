@@ -11,26 +11,16 @@ from __future__ import annotations
 import codecs
 import io
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
 
 from align.core.errors import InputError
+from align.core.ragged import SIDES
 from align.data.row import Row
 from align.data.shift import LengthTrace
 from align.data.streams import name_of, open_text
-
-__all__ = [
-    "KINDS",
-    "LINE_LIMIT",
-    "check_encoding",
-    "open_bitext",
-    "open_text",
-    "read_files",
-    "read_joint",
-    "read_tsv",
-]
 
 # The ways a bitext can be laid out, and how many files each takes.
 KINDS = {"files": 2, "joint": 1, "tsv": 1, "tmx": 1}
@@ -48,7 +38,6 @@ _BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Source = str | Path | BinaryIO
-Split = Callable[[str], tuple[str, str] | str]
 
 
 def open_bitext(
@@ -61,10 +50,15 @@ def open_bitext(
 ) -> Iterator[Row]:
     """Return the rows of a bitext of any kind.
 
+    With ``limit`` the lines of two files are still counted to their ends: one line too many anywhere may mean
+    that the pairs are shifted everywhere.
+
     Parameters
     ----------
     kind : {"files", "joint", "tsv", "tmx"}
-        How the pairs are laid out.
+        How the pairs are laid out: in two files, line by line; as ``source ||| target`` lines, with exactly
+        one ``|||`` between spaces (or the line's edge); as ``source TAB target`` lines of exactly two fields;
+        as a translation memory (:func:`align.data.tmx.read_tmx`).
     paths : sequence of str, Path or binary stream
         Two for ``files`` (source first), else one; ``-`` is the standard input.
     encoding : str
@@ -77,81 +71,26 @@ def open_bitext(
     Raises
     ------
     InputError
-        If an argument is wrong or, while reading, the input is not of the kind, two files have different
-        numbers of lines, or packed data are damaged.
+        If an argument is wrong or, while reading, most of the first rows are bad, packed data are damaged, or
+        two files have different numbers of lines (said after the last row, with both counts and the place
+        from which the lengths of the sentences no longer agree).
     """
     if kind not in KINDS:
         raise InputError(f"bitext: no kind {kind!r}; choose one of {', '.join(KINDS)}")
     if len(paths) != KINDS[kind]:
         raise InputError(f"bitext: {len(paths)} file(s) given for {kind}; it takes {KINDS[kind]}")
-    if kind == "files":
-        return read_files(paths[0], paths[1], encoding=encoding, limit=limit)
     if kind == "tmx":
         from align.data.tmx import read_tmx
 
         if languages is None:
             raise InputError("bitext: no languages given for tmx; name the source and the target language")
         return islice(read_tmx(paths[0], *languages), limit)
-    reader = read_joint if kind == "joint" else read_tsv
-    return reader(paths[0], encoding=encoding, limit=limit)
-
-
-def read_files(
-    source: Source, target: Source, *, encoding: str = "utf-8", limit: int | None = None
-) -> Iterator[Row]:
-    """Read pairs from two files, line by line; both must have the same number of lines.
-
-    With ``limit`` only so many rows are given, but the lines of both files are still counted: one line too
-    many anywhere may mean that the pairs are shifted everywhere.
-
-    Raises
-    ------
-    InputError
-        If the files have different numbers of lines (said after the last row, with both counts and the
-        place from which the lengths of the sentences no longer agree), or most rows are bad.
-    """
     check_encoding(encoding)
-    if str(source) == str(target):
-        raise InputError(f"{source}: given as source and as target; give two files")
-    return _read_files(source, target, encoding, limit)
-
-
-def read_joint(path: Source, *, encoding: str = "utf-8", limit: int | None = None) -> Iterator[Row]:
-    """Read ``source ||| target`` lines; exactly one ``|||`` with a space (or the line's edge) on each side.
-
-    Raises
-    ------
-    InputError
-        If most of the first rows are bad.
-    """
-
-    def split(line: str) -> tuple[str, str] | str:
-        bars = list(_BARS.finditer(line))
-        if len(bars) != 1:
-            return f"{len(bars)} separators ' ||| ' instead of one"
-        return line[: max(0, bars[0].start() - 1)], line[bars[0].end() + 1 :]
-
-    check_encoding(encoding)
-    return _read_split(path, "joint", encoding, split, limit)
-
-
-def read_tsv(path: Source, *, encoding: str = "utf-8", limit: int | None = None) -> Iterator[Row]:
-    """Read ``source TAB target`` lines; exactly two fields.
-
-    Raises
-    ------
-    InputError
-        If most of the first rows are bad.
-    """
-
-    def split(line: str) -> tuple[str, str] | str:
-        fields = line.split("\t")
-        if len(fields) != 2:
-            return f"{len(fields)} field(s) instead of 2 with a TAB between"
-        return fields[0], fields[1]
-
-    check_encoding(encoding)
-    return _read_split(path, "tsv", encoding, split, limit)
+    if kind != "files":
+        return _read_joined(paths[0], kind, encoding, limit)
+    if str(paths[0]) == str(paths[1]):
+        raise InputError(f"{paths[0]}: given as source and as target; give two files")
+    return _read_files(paths[0], paths[1], encoding, limit)
 
 
 def check_encoding(encoding: str) -> None:
@@ -240,7 +179,7 @@ def _read_files(source: Source, target: Source, encoding: str, limit: int | None
             # Limit first: zip must not take a line from the source and then find the limit reached.
             for one, other in islice(zip(*sides, strict=False), limit):
                 trace.add(len(one or b""), len(other or b""))
-                yield _row_of_files(one, other, sides, encoding), one or b""
+                yield _row_of_files((one, other), sides, encoding), one or b""
 
         yield from _checked(rows(), "files", name_of(source))
         counts = sides[0].count_all(), sides[1].count_all()
@@ -259,23 +198,20 @@ def _read_files(source: Source, target: Source, encoding: str, limit: int | None
         )
 
 
-def _row_of_files(one: bytes | None, other: bytes | None, sides: tuple[_Lines, _Lines], encoding: str) -> Row:
-    number = sides[0].count - 1
-    if one is not None and other is not None:
-        try:
-            return Row(number, one.decode(encoding), other.decode(encoding))
-        except UnicodeDecodeError:
-            pass  # say below which side it is
-    texts = []
-    for name, line, lines in zip(("source", "target"), (one, other), sides, strict=True):
+def _row_of_files(
+    pair: tuple[bytes | None, bytes | None], sides: tuple[_Lines, _Lines], encoding: str
+) -> Row:
+    number, texts = sides[0].count - 1, []
+    for name, line, lines in zip(SIDES, pair, sides, strict=True):
         text, problem, detail = _decode(line, lines, encoding)
         if problem:
             return Row(number, "", "", problem, f"{name}: {detail}")
         texts.append(text)
-    return Row(number, texts[0], texts[1])
+    return Row(number, *texts)
 
 
-def _read_split(path: Source, kind: str, encoding: str, split: Split, limit: int | None) -> Iterator[Row]:
+def _read_joined(path: Source, kind: str, encoding: str, limit: int | None) -> Iterator[Row]:
+    split = {"joint": _split_at_bars, "tsv": _split_at_tab}[kind]
     with open_text(path) as stream:
         lines = _Lines(stream, name_of(path))
 
@@ -291,6 +227,21 @@ def _read_split(path: Source, kind: str, encoding: str, split: Split, limit: int
         yield from _checked(rows(), kind, name_of(path))
 
 
+def _split_at_bars(line: str) -> tuple[str, str] | str:
+    """Return the two sides of a joint line, or what is wrong with it."""
+    bars = list(_BARS.finditer(line))
+    if len(bars) == 1:
+        return line[: max(0, bars[0].start() - 1)], line[bars[0].end() + 1 :]
+    return f"{len(bars)} separators ' ||| ' instead of one"
+
+
+def _split_at_tab(line: str) -> tuple[str, str] | str:
+    source, *others = line.split("\t")
+    if len(others) == 1:
+        return source, others[0]
+    return f"{1 + len(others)} field(s) instead of 2 with a TAB between"
+
+
 def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str | None, str]:
     """Return the text of a line, the problem with it (or None) and the detail of the problem."""
     if line is None:
@@ -298,14 +249,9 @@ def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str 
     try:
         return line.decode(encoding), None, ""
     except UnicodeDecodeError as error:
-        return (
-            "",
-            "encoding",
-            (
-                f"byte 0x{line[error.start]:02x} at offset {error.start} of the line "
-                f"({lines.start + error.start} of the text) is not {encoding}"
-            ),
-        )
+        byte, where = line[error.start], error.start
+        text = f"({lines.start + where} of the text)"
+        return "", "encoding", f"byte 0x{byte:02x} at offset {where} of the line {text} is not {encoding}"
 
 
 def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str) -> Iterator[Row]:

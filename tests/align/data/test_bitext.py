@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from align.core.errors import InputError
 from align.data import bitext
-from align.data.bitext import open_bitext, read_files, read_joint, read_tsv
+from align.data.bitext import open_bitext
 from align.data.row import Row
 
 GOOD = "a cat\tun chat\n" * 20
@@ -23,6 +23,18 @@ def write(folder, name, text):
     path = folder / name
     path.write_bytes(text if isinstance(text, bytes) else text.encode())
     return path
+
+
+def read_tsv(path, **options):
+    return open_bitext("tsv", [path], **options)
+
+
+def read_joint(path):
+    return open_bitext("joint", [path])
+
+
+def read_files(*paths, **options):
+    return open_bitext("files", paths, **options)
 
 
 def texts(rows):
