@@ -41,9 +41,14 @@ def rows_at(offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.nda
     -------
     offsets, places : ndarray of int64, shapes (n + 1,) and (sum of lengths,)
     """
-    lengths = np.diff(offsets)[chosen]
-    starts = offsets_of(lengths)
-    return starts, np.arange(starts[-1]) + np.repeat(offsets[:-1][chosen] - starts[:-1], lengths)
+    return spans_at(offsets[:-1][chosen], offsets[1:][chosen])
+
+
+def spans_at(starts: np.ndarray, stops: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return what :func:`rows_at` does for rows told by where each starts and stops, int64, shapes (n,)."""
+    lengths = stops - starts
+    offsets = offsets_of(lengths)
+    return offsets, np.arange(offsets[-1]) + np.repeat(starts - offsets[:-1], lengths)
 
 
 def runs_of(offsets: np.ndarray, most: int) -> Iterator[tuple[int, int]]:

@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 
 from align.core.arrays import load_array, load_rows, near_rows, save_array
-from align.core.ragged import offsets_of
+from align.core.ragged import SIDES, offsets_of, rows_at
+
+_ARRAYS = ("ids", "offsets", "parents")
 
 # Pairs whose offsets are read at once.
 _PIECE = 1 << 18
@@ -55,9 +58,7 @@ class Sentences:
 
     def take(self, chosen: np.ndarray) -> Sentences:
         """Return the sentences with the given indices (int array, any order) as a copy."""
-        lengths = self.lengths()[chosen]
-        offsets = offsets_of(lengths)
-        where = np.arange(offsets[-1]) + np.repeat(self.offsets[:-1][chosen] - offsets[:-1], lengths)
+        offsets, where = rows_at(self.offsets, chosen)
         return Sentences(self.ids[where], offsets, self.parents[where])
 
     @classmethod
@@ -68,10 +69,7 @@ class Sentences:
         if parents is None:
             parents = [range(len(sentence)) for sentence in ids]
         offsets = offsets_of([len(sentence) for sentence in ids])
-        flat = np.fromiter((token for sentence in ids for token in sentence), np.int32, int(offsets[-1]))
-        upward = np.fromiter(
-            (token for sentence in parents for token in sentence), np.int32, int(offsets[-1])
-        )
+        flat, upward = (np.fromiter(chain.from_iterable(of), np.int32) for of in (ids, parents))
         return cls(flat, offsets, upward)
 
     @classmethod
@@ -122,8 +120,8 @@ class Corpus:
     def save(self, folder: Path) -> None:
         """Write six ``.npy`` files (``source.ids.npy`` ...) into ``folder``, made if missing."""
         folder.mkdir(parents=True, exist_ok=True)
-        for side, sentences in (("source", self.source), ("target", self.target)):
-            for name in ("ids", "offsets", "parents"):
+        for side, sentences in zip(SIDES, (self.source, self.target), strict=True):
+            for name in _ARRAYS:
                 save_array(folder / f"{side}.{name}.npy", getattr(sentences, name))
 
     @classmethod
@@ -134,12 +132,7 @@ class Corpus:
             # Offsets are small: only tokens stay on disk.
             return load_array(folder / f"{side}.{name}.npy", mapped=mapped and name != "offsets")
 
-        return cls(
-            *(
-                Sentences(*(read(side, name) for name in ("ids", "offsets", "parents")))
-                for side in ("source", "target")
-            )
-        )
+        return cls(*(Sentences(*(read(side, name) for name in _ARRAYS)) for side in SIDES))
 
     @staticmethod
     def load_count(folder: Path) -> int:
@@ -148,9 +141,7 @@ class Corpus:
 
     @classmethod
     def load_shapes(cls, folder: Path) -> np.ndarray:
-        """Return the numbers of words of each pair of what :meth:`save` wrote, int32, shape (N, 2).
-
-        That is all that it keeps of a pair: 8 bytes, where the corpus itself takes 16.
+        """Return :meth:`shapes` of what :meth:`save` wrote, and keep nothing else of it.
 
         Raises
         ------
@@ -160,7 +151,7 @@ class Corpus:
         shapes = np.empty((cls.load_count(folder), 2), dtype=np.int32)
         for start in range(0, len(shapes), _PIECE):
             stop = min(start + _PIECE, len(shapes))
-            for column, side in enumerate(("source", "target")):
+            for column, side in enumerate(SIDES):
                 offsets = load_rows(folder / f"{side}.offsets.npy", start, stop + 1)
                 shapes[start:stop, column] = np.diff(offsets)
         return shapes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
 
@@ -31,10 +31,8 @@ class Vocabulary:
         If the lengths differ or a word is listed twice.
     """
 
-    def __init__(self, words: Sequence[str], counts: Iterable[int] | np.ndarray) -> None:
-        self.counts = np.asarray(
-            list(counts) if not isinstance(counts, np.ndarray) else counts, dtype=np.int64
-        )
+    def __init__(self, words: Sequence[str], counts: Sequence[int] | np.ndarray) -> None:
+        self.counts = np.asarray(counts, dtype=np.int64)
         if len(words) != len(self.counts):
             raise ValueError(f"vocabulary: {len(words)} words but {len(self.counts)} counts")
         if len(set(words)) != len(words):
@@ -64,12 +62,6 @@ class Vocabulary:
     def index(self) -> dict[str, int]:
         """Return the id of each word, made when it is first asked for: 100 bytes a word."""
         return {word: rank for rank, word in enumerate(self.words)}
-
-    @classmethod
-    def from_counts(cls, counts: Mapping[str, int]) -> Vocabulary:
-        """Build from a mapping of word to count; ties in count are ordered by code point."""
-        ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
-        return cls([word for word, _ in ranked], np.array([count for _, count in ranked], dtype=np.int64))
 
     def save(self, path: Path) -> None:
         """Write one ``word TAB count`` line a word, in UTF-8."""

@@ -12,7 +12,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
-from align.text.parallel import Part, Side, split_pair
+from align.text.parallel import LongSide, Part, split_pair
 from align.text.processor import TextProcessor, Tokens
 
 Tokenizer = str | Callable[[str], Sequence[Any]] | None
@@ -173,8 +173,8 @@ def split_long(source: Tokens, target: Tokens) -> list[Part]:
     ]
 
 
-def _side(tokens: Tokens) -> Side:
+def _side(tokens: Tokens) -> LongSide:
     count = len(tokens.surface)
     weights = np.bincount(np.array(tokens.parents, dtype=np.int64), minlength=count).tolist()
     ends = [place + 1 for place, token in enumerate(tokens.surface) if token in _SENTENCE_ENDS]
-    return Side(tokens.surface, weights, sorted({*ends, count} - {0}))
+    return LongSide(tokens.surface, weights, sorted({*ends, count} - {0}))

@@ -10,25 +10,20 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
+from functools import lru_cache
 from itertools import chain
-from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
+from align.core.ragged import rows_at
 from align.text.normalise import CleanText, clean, count_changes, lookup_key, replace_in_place
-from align.text.processor import Memory, TextProcessor
-from align.text.profiles import marked_key
-
-# Distinct tokens, and chunks, that are kept from one call to the next: about 100 MB.
-_KEPT = 150_000
+from align.text.processor import REMEMBERED, TextProcessor, cuts_in_text
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
 
-# What is known of a chunk: the ids of its tokens as bytes (int32), their text, and the same where a number
-# follows (or None).
-_Chunk = tuple[bytes, str, "_Chunk | None"]
-_ids, _text, _numbered = itemgetter(0), itemgetter(1), itemgetter(2)
+# The ids of the tokens of a chunk as bytes (int32), and their text.
+_Cut = tuple[bytes, str]
 _spaces = re.compile("  +")
 
 
@@ -97,7 +92,7 @@ class BatchProcessor:
         # The key of each surface token; the analysis tokens of each key, one key after the other.
         self._keys = array("i")
         self._expansions, self._bounds = array("i"), array("q", [0])
-        self._chunks: Memory[_Chunk] = Memory(self._chunk, limit=_KEPT)
+        self._chunk = lru_cache(REMEMBERED)(self._cut_chunk)
 
     def process(self, lines: Sequence[str]) -> Batch:
         """Tokenize lines; a line feed within one is a space.
@@ -107,7 +102,7 @@ class BatchProcessor:
         InputError
             If a tokenizer of the user's own gives what is no token of the text.
         """
-        if len(self.surface) > _KEPT:
+        if len(self.surface) > REMEMBERED:
             self._begin()
         if any("\n" in line for line in lines):
             lines = [line.replace("\n", " ") for line in lines]
@@ -146,20 +141,18 @@ class BatchProcessor:
     def _cut(self, joined: str) -> tuple[list[str], np.ndarray]:
         """Return the surface text of each line and the ids of all surface tokens."""
         chunks = joined.replace("\n", " \n ").split(" ")
-        found = list(map(self._chunks.__getitem__, chunks))
-        for place, numbered in enumerate(map(_numbered, found)):
-            if numbered is not None and chunks[place + 1 : place + 2] and chunks[place + 1][:1].isdigit():
-                found[place] = numbered
-        surface = np.frombuffer(b"".join(map(_ids, found)), dtype=np.int32)
-        spaced = _spaces.sub(" ", " ".join(map(_text, found)))
+        found = cuts_in_text(chunks, map(self._chunk, chunks))
+        surface = np.frombuffer(b"".join([ids for ids, _ in found]), dtype=np.int32)
+        spaced = _spaces.sub(" ", " ".join([text for _, text in found]))
         return [line.strip(" ") for line in spaced.split("\n")], surface
 
-    def _chunk(self, chunk: str) -> _Chunk:
+    def _cut_chunk(self, chunk: str) -> tuple[_Cut, _Cut]:
+        """Return what :meth:`TextProcessor.cut_chunk` gives of a chunk, its tokens taken in."""
         if chunk == "\n":
-            return b"", "\n", None
+            return (feed := (b"", chunk)), feed
         usual, numbered = self._processor.cut_chunk(chunk)
-        other = None if numbered is usual else (self._intern(numbered).tobytes(), " ".join(numbered), None)
-        return self._intern(usual).tobytes(), " ".join(usual), other
+        cut = self._intern(usual).tobytes(), " ".join(usual)
+        return cut, cut if numbered is usual else (self._intern(numbered).tobytes(), " ".join(numbered))
 
     def _place(self, joined: str, surface: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where each line's tokens start, and the spans of all tokens within their lines."""
@@ -192,31 +185,21 @@ class BatchProcessor:
 
     def _in_context(self, keys: np.ndarray, starts: np.ndarray) -> np.ndarray:
         """Put marked keys where a rule of keys in a row holds."""
-        plain = keys
-        for number, rule in enumerate(self._processor.profile.contexts):
-            size = len(rule.keys)
-            first = np.array([self._key(key) for key in sorted(rule.keys[0])], dtype=np.int32)
-            found = np.flatnonzero(np.isin(plain, first))
-            stops = starts[np.searchsorted(starts, found, side="right")]
-            found = found[found + size <= stops]
-            for place in range(1, size):
-                wanted = np.array([self._key(key) for key in sorted(rule.keys[place])], dtype=np.int32)
-                found = found[np.isin(plain[found + place], wanted)]
-            keys = keys.copy() if len(found) and keys is plain else keys
-            for place, reading in enumerate(rule.readings):
-                if reading is not None and len(found):
-                    keys[found + place] = self._key(marked_key(number, place))
+        profile, names = self._processor.profile, list(self._key_ids)
+        first = [self._key_ids[key] for key in profile.begins if key in self._key_ids]
+        lines = np.searchsorted(starts, np.flatnonzero(np.isin(keys, first)), side="right") - 1
+        for line in np.unique(lines).tolist():
+            here = keys[starts[line] : starts[line + 1]]
+            here[:] = [self._key(key) for key in profile.in_context([names[key] for key in here.tolist()])]
         return keys
 
     def _analyse(self, keys: np.ndarray, starts: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """Return analysis tokens, where each line's start, and their surface tokens."""
         bounds = np.array(self._bounds, dtype=np.int64)
-        counts = np.diff(bounds)[keys]
+        before, places = rows_at(bounds, keys)
+        words = np.array(self._expansions, dtype=np.int32)[places]
         within = np.arange(len(keys)) - np.repeat(starts[:-1], np.diff(starts))
-        before = np.concatenate([[0], np.cumsum(counts)])
-        where = np.arange(before[-1]) + np.repeat(bounds[:-1][keys] - before[:-1], counts)
-        words = np.array(self._expansions, dtype=np.int32)[where]
-        return words, before[starts], np.repeat(within, counts).astype(np.int32)
+        return words, before[starts], np.repeat(within, np.diff(before)).astype(np.int32)
 
     def _intern(self, tokens: Sequence[str]) -> array[int]:
         """Return the ids of surface tokens, new ones taken in."""

@@ -5,7 +5,7 @@ A language that is not listed is cut by the common rules alone.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True)
@@ -122,14 +122,10 @@ def rules_of(code: str) -> Language:
         Language code, as ``fr``, ``fr-CA`` or ``FR``.
     """
     own = LANGUAGES.get(base_code(code), Language())
-    return Language(
-        own.elided,
-        own.elides_all,
-        own.whole,
-        own.clitics,
-        f"{COMMON.abbreviations} {own.abbreviations}".strip(),
-        f"{COMMON.numbered} {own.numbered}".strip(),
-        own.colon,
+    return replace(
+        own,
+        abbreviations=f"{COMMON.abbreviations} {own.abbreviations}".strip(),
+        numbered=f"{COMMON.numbered} {own.numbered}".strip(),
     )
 
 

@@ -53,7 +53,7 @@ class Part(NamedTuple):
     target: tuple[int, int]
 
 
-class Side(NamedTuple):
+class LongSide(NamedTuple):
     """One side of a long pair.
 
     Attributes
@@ -71,12 +71,12 @@ class Side(NamedTuple):
     sentences: Sequence[int]
 
 
-def split_pair(source: Side, target: Side, *, limit: int) -> list[Part]:
+def split_pair(source: LongSide, target: LongSide, *, limit: int) -> list[Part]:
     """Split a pair to parallel parts, none longer than the limit where that can be.
 
     Parameters
     ----------
-    source, target : Side
+    source, target : LongSide
         The two sides.
     limit : int
         Analysis tokens that a part may have on either side, >= 1.
@@ -98,8 +98,8 @@ def split_pair(source: Side, target: Side, *, limit: int) -> list[Part]:
 
 
 def _parts(
-    source: Side,
-    target: Side,
+    source: LongSide,
+    target: LongSide,
     source_ends: Sequence[int],
     target_ends: Sequence[int],
     limit: int,
@@ -128,7 +128,7 @@ def _parts(
     return parts
 
 
-def _length(side: Side, span: tuple[int, int]) -> int:
+def _length(side: LongSide, span: tuple[int, int]) -> int:
     return sum(side.weights[span[0] : span[1]])
 
 
@@ -141,7 +141,7 @@ def _sizes(tokens: Sequence[str], start: int, ends: Sequence[int]) -> list[int]:
     return sizes
 
 
-def _clauses(side: Side, span: tuple[int, int]) -> list[int]:
+def _clauses(side: LongSide, span: tuple[int, int]) -> list[int]:
     """Return the ends of the clauses of a part: after punctuation marks."""
     ends = {place + 1 for place in range(*span) if side.tokens[place] in _CLAUSE_ENDS}
     # Marks in a row end one clause; the last ends with the part.

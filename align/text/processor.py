@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
 from align.core.errors import InputError
@@ -11,10 +12,10 @@ from align.text.profiles import Profile
 from align.text.segmenters import SEGMENTERS, SpanTokenizer, cut_run, external
 from align.text.tokenize import Cutter, is_unspaced, rules
 
-Value = TypeVar("Value")
+Cut = TypeVar("Cut")
 
-# Distinct chunks and tokens that are remembered; then the memory starts afresh.
-_REMEMBERED = 150_000
+# Distinct chunks, and tokens, that are remembered: about 100 MB.
+REMEMBERED = 150_000
 
 
 class Tokens(NamedTuple):
@@ -38,24 +39,6 @@ class Tokens(NamedTuple):
     spans: list[tuple[int, int]]
     analysis: list[str]
     parents: list[int]
-
-
-class Memory(dict[str, Value]):
-    """Values of strings, computed once, forgotten all together when they become too many.
-
-    A dictionary, because to find what is known must not cost a call.
-    """
-
-    def __init__(self, compute: Callable[[str], Value], *, limit: int = _REMEMBERED) -> None:
-        super().__init__()
-        self._compute = compute
-        self._limit = limit
-
-    def __missing__(self, text: str) -> Value:
-        if len(self) >= self._limit:
-            self.clear()
-        value = self[text] = self._compute(text)
-        return value
 
 
 class TextProcessor:
@@ -97,9 +80,9 @@ class TextProcessor:
             raise InputError(
                 f"tokenizer {tokenizer!r}: no such tokenizer; choose {named}, nltk:NAME or module:function"
             )
-        self._cut = Memory(self.cut_chunk)
-        self._keys = Memory(lookup_key)
-        self._words = Memory(self.profile.words)
+        remember = lru_cache(REMEMBERED)
+        self._cut, self._key = remember(self.cut_chunk), remember(lookup_key)
+        self._words = remember(self.profile.words)
 
     @property
     def cleans(self) -> bool:
@@ -185,11 +168,8 @@ class TextProcessor:
         spans: list[tuple[int, int]] = []
         start = 0
         chunks = text.split(" ")
-        for place, chunk in enumerate(chunks):
-            usual, numbered = self._cut[chunk]
-            if numbered is not usual and chunks[place + 1 : place + 2] and chunks[place + 1][:1].isdigit():
-                usual = numbered
-            for token in usual:
+        for tokens in cuts_in_text(chunks, map(self._cut, chunks)):
+            for token in tokens:
                 stop = start + len(token)
                 surface.append(token)
                 spans.append((start, stop))
@@ -198,25 +178,28 @@ class TextProcessor:
         return surface, spans
 
     def _analyse(self, surface: list[str]) -> tuple[list[str], list[int]]:
-        lookup = self._keys
-        keys = [lookup[token] for token in surface]
+        keys = list(map(self._key, surface))
         if self.profile.name == "plain":
             return keys, list(range(len(keys)))
         analysis: list[str] = []
         parents: list[int] = []
         expand = self._words
         for parent, key in enumerate(self.profile.in_context(keys)):
-            for word in expand[key]:
+            for word in expand(key):
                 analysis.append(word)
                 parents.append(parent)
         return analysis, parents
 
 
-def _never(chunk: str) -> bool:
-    return False
+def cuts_in_text(chunks: Sequence[str], cuts: Iterable[tuple[Cut, Cut]]) -> list[Cut]:
+    """Return the cut of each chunk of a text: of its two, the second one where a number follows."""
+    return [
+        numbered if numbered is not usual and after[:1].isdigit() else usual
+        for (usual, numbered), after in zip(cuts, [*chunks[1:], ""], strict=True)
+    ]
 
 
-_WHOLE = Cutter(lambda chunk, number_follows: [chunk], _never)
+_WHOLE = Cutter(lambda chunk, number_follows: [chunk], lambda chunk: False)
 
 
 def _with_segmenter(language: str, name: str) -> Cutter:

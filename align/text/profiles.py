@@ -49,7 +49,7 @@ class Profile:
         self._language = base_code(language)
         self._contractions = QUOTES | CONTRACTIONS.get(self._language, {})
         self.contexts: tuple[Context, ...] = CONTEXTS.get(self._language, ()) if name == "expand" else ()
-        self._first = frozenset[str]().union(*(rule.keys[0] for rule in self.contexts))
+        self.begins = frozenset[str]().union(*(rule.keys[0] for rule in self.contexts))
 
     def words(self, key: str) -> tuple[str, ...]:
         """Return the analysis tokens of a key (of a key marked by :meth:`in_context`, those of its place)."""
@@ -64,18 +64,18 @@ class Profile:
 
     def in_context(self, keys: Sequence[str]) -> Sequence[str]:
         """Mark the keys for which a rule of keys in a row holds; the sequence itself where none does."""
-        if self._first.isdisjoint(keys):
+        if self.begins.isdisjoint(keys):
             return keys
-        marked = list(keys)
-        starts = [start for start, key in enumerate(keys) if key in self._first]
+        starts = [start for start, key in enumerate(keys) if key in self.begins]
+        marks = {}
         for number, rule in enumerate(self.contexts):
             for start in starts:
                 window = keys[start : start + len(rule.keys)]
                 if len(window) == len(rule.keys) and all(map(contains, rule.keys, window)):
                     for place, reading in enumerate(rule.readings):
                         if reading is not None:
-                            marked[start + place] = marked_key(number, place)
-        return marked
+                            marks[start + place] = f"{_MARK}{number}{_MARK}{place}"
+        return [marks.get(place, key) for place, key in enumerate(keys)] if marks else keys
 
     def _expand(self, key: str) -> tuple[str, ...]:
         known = self._contractions.get(key)
@@ -108,8 +108,3 @@ class Profile:
             if key.endswith(ending) and len(key) > len(ending):
                 return (*self._expand(key[: -len(ending)]), word)
         return (key,)
-
-
-def marked_key(rule: int, place: int) -> str:
-    """Return the key that stands at a place where a context rule holds."""
-    return f"{_MARK}{rule}{_MARK}{place}"

@@ -9,10 +9,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from align.core.ragged import offsets_of
+from align.core.ragged import rows_at
 from align.data.vocabulary import code_points
 
 WORD, NUMBER, PUNCTUATION = 0, 1, 2
+
+# Values of rows of different lengths, and their offsets.
+Ragged = tuple[np.ndarray, np.ndarray]
 
 # Letters that Unicode does not decompose, and the alphabets nearest to Latin in one plain romanisation:
 # names and borrowed words of Cyrillic and Greek text then look like their English cousins.
@@ -60,27 +63,27 @@ class WordTable:
     @classmethod
     def of_codes(cls, codes: np.ndarray, offsets: np.ndarray) -> WordTable:
         """Build the table of words given by their code points (:func:`align.data.vocabulary.code_points`)."""
-        folded, folded_offsets, kinds = _fold(codes, offsets)
+        folded, ends, kinds = _fold(codes, offsets)
         numbers = np.flatnonzero(kinds == NUMBER)
         if len(numbers):
-            texts = ["".join(map(chr, folded[a:b])) for a, b in _spans(folded_offsets, numbers)]
-            replacement, lengths = code_points([normal_number(text) for text in texts])
-            folded, folded_offsets = _replace(folded, folded_offsets, numbers, replacement, lengths)
-        return cls(codes, offsets, folded, folded_offsets, kinds)
+            spans = zip(ends[numbers].tolist(), ends[numbers + 1].tolist(), strict=True)
+            texts = ["".join(map(chr, folded[start:stop])) for start, stop in spans]
+            folded, ends = _replace(folded, ends, numbers, code_points(list(map(normal_number, texts))))
+        return cls(codes, offsets, folded, ends, kinds)
 
     def take(self, chosen: np.ndarray) -> WordTable:
         """Return the table of the words with the given indices (int array, any order)."""
-        codes, offsets = _gather(self.codes, self.offsets, chosen)
-        folded, folded_offsets = _gather(self.folded, self.folded_offsets, chosen)
-        return WordTable(codes, offsets, folded, folded_offsets, self.kinds[chosen])
+        return WordTable(
+            *_gather(self.codes, self.offsets, chosen),
+            *_gather(self.folded, self.folded_offsets, chosen),
+            self.kinds[chosen],
+        )
 
     def extended(self, more: WordTable) -> WordTable:
         """Return this table with the words of another one after its own."""
         return WordTable(
-            np.concatenate([self.codes, more.codes]),
-            np.concatenate([self.offsets, more.offsets[1:] + self.offsets[-1]]),
-            np.concatenate([self.folded, more.folded]),
-            np.concatenate([self.folded_offsets, more.folded_offsets[1:] + self.folded_offsets[-1]]),
+            *_join(self.codes, self.offsets, more.codes, more.offsets),
+            *_join(self.folded, self.folded_offsets, more.folded, more.folded_offsets),
             np.concatenate([self.kinds, more.kinds]),
         )
 
@@ -128,8 +131,8 @@ def _fold(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarra
     # A word made of combining marks alone keeps its own characters: no word may become empty.
     empty = np.flatnonzero(np.diff(folded_offsets) == 0)
     if len(empty):
-        own, lengths = _gather(codes, offsets, empty)
-        folded, folded_offsets = _replace(folded, folded_offsets, empty, own, lengths)
+        own = _gather(codes, offsets, empty)
+        folded, folded_offsets = _replace(folded, folded_offsets, empty, own)
     counts = np.array([letter.isalnum() for letter in letters], dtype=bool)[where]
     digits = np.array([letter.isdecimal() for letter in letters], dtype=bool)[where]
     kinds = np.full(len(offsets) - 1, WORD, dtype=np.uint8)
@@ -140,23 +143,19 @@ def _fold(codes: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarra
     return folded, folded_offsets, kinds
 
 
-def _gather(flat: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _gather(flat: np.ndarray, offsets: np.ndarray, chosen: np.ndarray) -> Ragged:
     """Return the chosen rows of a ragged array, one after the other, and their offsets."""
-    lengths = offsets[chosen + 1] - offsets[chosen]
-    ends = offsets_of(lengths)
-    where = np.arange(ends[-1]) + np.repeat(offsets[:-1][chosen] - ends[:-1], lengths)
-    return flat[where], ends
+    ends, places = rows_at(offsets, chosen)
+    return flat[places], ends
 
 
-def _replace(
-    flat: np.ndarray, offsets: np.ndarray, rows: np.ndarray, new: np.ndarray, new_offsets: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
+def _join(flat: np.ndarray, offsets: np.ndarray, more: np.ndarray, ends: np.ndarray) -> Ragged:
+    """Return a ragged array with the rows of another one after its own."""
+    return np.concatenate([flat, more]), np.concatenate([offsets, ends[1:] + offsets[-1]])
+
+
+def _replace(flat: np.ndarray, offsets: np.ndarray, rows: np.ndarray, new: Ragged) -> Ragged:
     """Return a ragged array with some of its rows exchanged for others."""
-    joined = np.concatenate([flat, new])
     order = np.arange(len(offsets) - 1)
     order[rows] = len(order) + np.arange(len(rows))
-    return _gather(joined, np.concatenate([offsets, new_offsets[1:] + offsets[-1]]), order)
-
-
-def _spans(offsets: np.ndarray, rows: np.ndarray) -> list[tuple[int, int]]:
-    return list(zip(offsets[rows].tolist(), offsets[rows + 1].tolist(), strict=True))
+    return _gather(*_join(flat, offsets, *new), order)

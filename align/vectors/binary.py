@@ -24,7 +24,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.data.streams import open_text
 from align.vectors.rows import MOST_NUMBERS
-from align.vectors.vec import LOOKUPS, Lookup, Report, Vectors
+from align.vectors.vec import LOOKUPS, Lookup, Vectors
 
 MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
@@ -110,12 +110,10 @@ def read_model(path: Path, words: Sequence[str]) -> Vectors:
         _skip_output(stream)
     zero = ~matrix.any(axis=1) & (way < len(LOOKUPS))
     way[zero] = len(LOOKUPS)
-    counts = np.bincount(way, minlength=len(LOOKUPS) + 1)
-    lookups = {name: int(count) for name, count in zip(LOOKUPS, counts, strict=False)}
-    report = Report(
-        str(path), dim, None, known, {"number": bad} if bad else {}, None, 0, int(zero.sum()), lookups
-    )
-    return Vectors(matrix, way < len(LOOKUPS), report)
+    return Vectors.of(
+        matrix, way, path, header=None, rows=known, bad={"number": bad} if bad else {}, first_bad=None,
+        duplicates=0, zero=int(zero.sum()),
+    )  # fmt: skip
 
 
 def _wanted_rows(

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -33,24 +32,7 @@ FEW = 2_000
 _WORDS_AT_A_TIME = 500
 
 
-@dataclass(frozen=True)
-class Entries:
-    """What was read from a dictionary file.
-
-    Attributes
-    ----------
-    pairs : ndarray of int64, shape (d, 2)
-        Source and target word of each usable entry, no duplicates, in the order of the file.
-    counts : dict of str to int
-        ``entries``; of them ``malformed`` (not two columns, or not UTF-8), ``multiword``, ``unknown`` (a word
-        is not in the vocabulary), ``duplicate`` and ``used``.
-    """
-
-    pairs: np.ndarray
-    counts: dict[str, int]
-
-
-def read_dictionary(path: Path, source: Vocabulary, target: Vocabulary) -> Entries:
+def read_dictionary(path: Path, source: Vocabulary, target: Vocabulary) -> tuple[np.ndarray, dict[str, int]]:
     """Read a bilingual dictionary of two columns, separated by a tab or by white space.
 
     Parameters
@@ -59,6 +41,14 @@ def read_dictionary(path: Path, source: Vocabulary, target: Vocabulary) -> Entri
         The file, plain or packed; one entry a line, source first. Empty lines are passed over.
     source, target : Vocabulary
         A word is looked up as it is, then by its lookup key.
+
+    Returns
+    -------
+    pairs : ndarray of int64, shape (d, 2)
+        Source and target word of each usable entry, no duplicates, in the order of the file.
+    counts : dict of str to int
+        ``entries``; of them ``malformed`` (not two columns, or not UTF-8), ``multiword``, ``unknown`` (a word
+        is not in the vocabulary), ``duplicate`` and ``used``.
 
     Raises
     ------
@@ -94,7 +84,7 @@ def read_dictionary(path: Path, source: Vocabulary, target: Vocabulary) -> Entri
         )
     kinds = ("entries", "malformed", "multiword", "unknown", "duplicate")
     told = {kind: counts[kind] for kind in kinds} | {"used": len(pairs)}
-    return Entries(np.array(list(pairs), dtype=np.int64).reshape(-1, 2), told)
+    return np.array(list(pairs), dtype=np.int64).reshape(-1, 2), told
 
 
 def identical_pairs(source: Vocabulary, target: Vocabulary) -> np.ndarray:

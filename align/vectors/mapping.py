@@ -17,7 +17,6 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,47 +37,28 @@ NEGLIGIBLE = 1e-6
 
 @dataclass(frozen=True)
 class Map:
-    """Rotations of both sides to the middle space.
+    """Rotations of both sides to the middle space, float32 (p, p), applied from the right to row vectors.
 
-    Attributes
-    ----------
-    source, target : ndarray of float32, shape (p, p)
-        Applied from the right to row vectors. Orthogonal, but for columns of zeros past `rank`.
-    rank : int
-        Directions that the word pairs speak of; below p where there are fewer pairs than p.
-    pairs : int
-        Word pairs it was learnt from.
+    They are orthogonal, but for columns of zeros past `rank`, the directions that the word pairs speak of.
     """
 
     source: np.ndarray
     target: np.ndarray
     rank: int
-    pairs: int
+    pairs: int  # that it was learnt from
 
 
 @dataclass(frozen=True)
 class Check:
-    """How far word pairs that the map was not learnt from lie from random ones.
+    """How far word pairs that the map was not learnt from lie from random ones."""
 
-    Attributes
-    ----------
-    pairs : int
-        Held-out pairs; with 0 all else is None.
-    cosine, random : float or None
-        Mean cosine of the held-out pairs, and of as many random pairs, in [-1, 1].
-    precision, precision_csls : float or None
-        Share, in [0, 1], of held-out source words whose nearest target word, by cosine or by CSLS, is one of
-        their translations.
-    candidates : int
-        Target words it was sought among.
-    """
-
-    pairs: int
-    cosine: float | None = None
-    random: float | None = None
+    pairs: int  # held-out pairs; with 0 all else is None
+    cosine: float | None = None  # mean of the held-out pairs, in [-1, 1]
+    random: float | None = None  # mean of as many random pairs
+    # Share, in [0, 1], of held-out source words whose nearest target word is one of their translations.
     precision: float | None = None
     precision_csls: float | None = None
-    candidates: int = 0
+    candidates: int = 0  # target words it was sought among
 
     @property
     def gap(self) -> float | None:
@@ -267,16 +247,13 @@ def check(
     if not len(pairs):
         return Check(0)
     words = np.flatnonzero(has_vector(target))[:candidates]
-    queries = np.unique(pairs[:, 0])
     means = neighbourhood(target[words], source[has_vector(source)][:FREQUENT])
-    # r(x) moves all scores of a source word alike: it does not change which is the highest.
-    zeros = np.zeros(len(queries), dtype=np.float32)
     return Check(
         len(pairs),
         mean_similarity(source, target, pairs),
         _mean_of_random(source, target, rng),
-        _precision(source, target, pairs, queries, words, lambda x, y: x @ y.T),
-        _precision(source, target, pairs, queries, words, lambda x, y: csls(x, y, zeros[: len(x)], means)),
+        _precision(source, target, pairs, words, np.zeros_like(means)),
+        _precision(source, target, pairs, words, means),
         len(words),
     )
 
@@ -289,18 +266,16 @@ def _mean_of_random(source: np.ndarray, target: np.ndarray, rng: np.random.Gener
 
 
 def _precision(
-    source: np.ndarray,
-    target: np.ndarray,
-    pairs: np.ndarray,
-    queries: np.ndarray,
-    words: np.ndarray,
-    score: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    source: np.ndarray, target: np.ndarray, pairs: np.ndarray, words: np.ndarray, means: np.ndarray
 ) -> float:
-    """Return the share of `queries` whose best of the target `words` makes one of the `pairs`."""
+    """Return the share of source words whose best of the target `words` by CSLS makes one of the pairs."""
+    queries = np.unique(pairs[:, 0])
+    # The mean of a source word moves all its scores alike: it does not change which is the highest.
+    none = np.zeros(CHUNK, dtype=np.float32)
     right = {(int(a), int(b)) for a, b in pairs}
     hits = 0
     for start in range(0, len(queries), CHUNK):
         chunk = queries[start : start + CHUNK]
-        best = words[score(source[chunk], target[words]).argmax(axis=1)]
+        best = words[csls(source[chunk], target[words], none[: len(chunk)], means).argmax(axis=1)]
         hits += sum((int(a), int(b)) in right for a, b in zip(chunk, best, strict=True))
     return hits / len(queries)

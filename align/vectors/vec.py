@@ -13,11 +13,11 @@ References
 from __future__ import annotations
 
 import itertools
-from array import array
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -43,57 +43,36 @@ Track = Callable[[Iterable[bytes], int | None], Iterable[bytes]]
 class Report:
     """What was found in a file of vectors.
 
-    Attributes
-    ----------
-    path : str
-        The file.
-    dim : int
-        Numbers a row, p.
-    header : int or None
-        Rows that the first line promises; None where it promises nothing.
-    rows : int
-        Rows that are there, bad ones included.
-    bad : dict of str to int
-        Rows passed over, by reason: ``length`` (not a word and p numbers), ``number`` (not a finite
-        number; looked for in wanted rows only), ``encoding`` (a word that is not UTF-8).
-    first_bad : int or None
-        The first line passed over, from 1.
-    duplicates : int
-        Further rows of a wanted word that had its vector; the first is kept.
-    zero : int
-        Rows of wanted words that are all zeros: such a word counts as not found.
-    lookups : dict of str to int
-        Wanted words found, by the way they were (see `LOOKUPS`).
+    Rows are passed over for their ``length`` (not a word and p numbers), a ``number`` that is not finite
+    (looked for in wanted rows only), or their ``encoding`` (a word that is not UTF-8).
     """
 
     path: str
-    dim: int
-    header: int | None
-    rows: int
-    bad: dict[str, int] = field(default_factory=dict)
-    first_bad: int | None = None
-    duplicates: int = 0
-    zero: int = 0
-    lookups: dict[str, int] = field(default_factory=dict)
+    dim: int  # numbers a row, p
+    header: int | None  # rows that the first line promises; None where it promises nothing
+    rows: int  # rows that are there, bad ones included
+    bad: dict[str, int]  # rows passed over, by reason
+    first_bad: int | None  # the first line passed over, from 1
+    duplicates: int  # further rows of a wanted word that had its vector; the first is kept
+    zero: int  # rows of wanted words that are all zeros: such a word counts as not found
+    lookups: dict[str, int]  # wanted words found, by the way they were (see `LOOKUPS`)
 
 
 @dataclass(frozen=True)
 class Vectors:
-    """The vectors of a vocabulary.
-
-    Attributes
-    ----------
-    matrix : ndarray of float32, shape (V, p)
-        Finite; a row of zeros where there is none.
-    found : ndarray of bool, shape (V,)
-        Whether a word has a vector.
-    report : Report
-        How they were found.
-    """
+    """The vectors of V words: `matrix`, float32 (V, p), zeros where `found`, bool (V,), is False."""
 
     matrix: np.ndarray
     found: np.ndarray
     report: Report
+
+    @classmethod
+    def of(cls, matrix: np.ndarray, way: np.ndarray, path: Path, **counted: Any) -> Vectors:
+        """Return vectors found in the ways of `way`, int (V,): indices in `LOOKUPS`, its length for none."""
+        ways = np.bincount(way, minlength=len(LOOKUPS)).tolist()
+        lookups = dict(zip(LOOKUPS, ways, strict=False))
+        report = Report(str(path), matrix.shape[1], lookups=lookups, **counted)
+        return cls(matrix, way < len(LOOKUPS), report)
 
 
 class Lookup:
@@ -110,40 +89,26 @@ class Lookup:
 
     def __init__(self, words: Sequence[str]) -> None:
         self.exact = {word: number for number, word in enumerate(words)}
-        self._lower = _Chained(map(str.lower, words), len(words))
-        self._spelling = _Chained(map(lookup_key, words), len(words))
+        self._lower = _others(words, str.lower)
+        self._spelling = _others(words, lookup_key)
 
     def matches(self, word: str) -> Iterator[tuple[int, int]]:
         """Yield ``(wanted word's number, index in LOOKUPS)``, the closest ways first."""
-        if (number := self.exact.get(word)) is not None:
-            yield number, 0
-        for number in self._lower.numbers(word.lower()):
-            yield number, 1
-        for number in self._spelling.numbers(lookup_key(word)):
-            yield number, 2
+        none: dict[str, list[int]] = {}
+        forms = ((word, none), (word.lower(), self._lower), (lookup_key(word), self._spelling))
+        for way, (form, others) in enumerate(forms):
+            own = [self.exact[form]] if form in self.exact else []
+            for number in own + others.get(form, []):
+                yield number, way
 
 
-class _Chained:
-    """The numbers of the words that have a key: the last of them by key, and before each the one before.
-
-    A list for each key, nearly all of one number, would take 100 bytes a word.
-    """
-
-    def __init__(self, keys: Iterable[str], count: int) -> None:
-        self._last: dict[str, int] = {}
-        self._before = array("q", bytes(8 * count))
-        for number, key in enumerate(keys):
-            self._before[number] = self._last.get(key, -1)
-            self._last[key] = number
-
-    def numbers(self, key: str) -> list[int]:
-        """Return the numbers, ascending."""
-        found = []
-        number = self._last.get(key, -1)
-        while number >= 0:
-            found.append(number)
-            number = self._before[number]
-        return found[::-1]
+def _others(words: Sequence[str], form: Callable[[str], str]) -> dict[str, list[int]]:
+    """Return, by this form, the words that are not in it themselves: few, where the words are lookup keys."""
+    found: dict[str, list[int]] = {}
+    for number, word in enumerate(words):
+        if (key := form(word)) != word:
+            found.setdefault(key, []).append(number)
+    return found
 
 
 def read_vec(path: Path, words: Sequence[str], *, track: Track = lambda rows, total: rows) -> Vectors:
@@ -186,19 +151,11 @@ def read_vec(path: Path, words: Sequence[str], *, track: Track = lambda rows, to
 
 @dataclass(frozen=True)
 class Coverage:
-    """How much of a corpus has vectors.
+    """How much of a corpus has vectors."""
 
-    Attributes
-    ----------
-    types, tokens : float or None
-        Shares, in [0, 1], of the words and of their occurrences; None where there are none.
-    missing : tuple of str
-        The most frequent words without a vector.
-    """
-
-    types: float | None
-    tokens: float | None
-    missing: tuple[str, ...]
+    types: float | None  # share of the words, in [0, 1]; None where there are none
+    tokens: float | None  # likewise, of their occurrences
+    missing: tuple[str, ...]  # the most frequent words without a vector
 
 
 def coverage(found: np.ndarray, vocabulary: Vocabulary, *, top: int = 10) -> Coverage:
@@ -284,13 +241,10 @@ class _Reader:
     def finish(self) -> Vectors:
         """Check what was counted, and return the vectors."""
         self._check()
-        ways = np.bincount(self._way, minlength=len(LOOKUPS) + 1)[: len(LOOKUPS)]
-        lookups = {name: int(count) for name, count in zip(LOOKUPS, ways, strict=True)}
-        report = Report(
-            str(self._path), self._dim, self.header, self._rows, dict(self._bad), self._first_bad,
-            self._duplicates, self._zero, lookups,
+        return Vectors.of(
+            self._matrix, self._way, self._path, header=self.header, rows=self._rows, bad=dict(self._bad),
+            first_bad=self._first_bad, duplicates=self._duplicates, zero=self._zero,
         )  # fmt: skip
-        return Vectors(self._matrix, self._way < len(LOOKUPS), report)
 
     def _check(self) -> None:
         """Raise InputError where the file cannot be trusted."""

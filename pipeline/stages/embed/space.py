@@ -50,8 +50,8 @@ def find_seeds(
         raise InputError("vectors.dictionary: missing, but embed.dictionary is file; set it, or choose auto")
     facts: dict[str, Any] = {}
     if path is not None and method in ("auto", "file"):
-        entries = read_dictionary(Path(path), *words.vocabularies)
-        found, facts = {"file": entries.pairs}, {"file": path, "counts": entries.counts}
+        pairs, counts = read_dictionary(Path(path), *words.vocabularies)
+        found, facts = {"file": pairs}, {"file": path, "counts": counts}
     else:
         found = {}
         if method in ("auto", "bitext"):

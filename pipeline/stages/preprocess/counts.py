@@ -9,7 +9,7 @@ from hashlib import blake2b
 
 import numpy as np
 
-from align.core.ragged import offsets_of
+from align.core.ragged import offsets_of, spans_at
 from align.data.vocabulary import Vocabulary
 from align.text.batch import Batch, BatchProcessor
 from align.text.tokenize import is_unspaced
@@ -36,11 +36,9 @@ class SideCounts:
     unspaced: int  # surface tokens that are one sign of a script without spaces
 
 
-def take(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
+def values_of_spans(values: np.ndarray, spans: np.ndarray) -> np.ndarray:
     """Return the values of each span (from, to), one span after the other."""
-    sizes = spans[:, 1] - spans[:, 0]
-    before = offsets_of(sizes)
-    return values[np.arange(before[-1]) + np.repeat(spans[:, 0] - before[:-1], sizes)]
+    return values[spans_at(spans[:, 0], spans[:, 1])[1]]
 
 
 def count_side(
@@ -67,7 +65,7 @@ def count_side(
     ids : ndarray of int32
         The analysis tokens of all parts as indices into ``counts.words``.
     """
-    tokens = take(batch.words, spans)
+    tokens = values_of_spans(batch.words, spans)
     present = np.flatnonzero(np.bincount(tokens, minlength=len(processor.words)))
     renumbered = np.zeros(len(processor.words), dtype=np.int32)
     renumbered[present] = np.arange(len(present))

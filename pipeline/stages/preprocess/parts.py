@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.text.batch import Batch
-from align.text.parallel import Part, Side, split_pair
+from align.text.parallel import LongSide, Part, split_pair
 from align.text.sentences import SentenceSplitter
 from pipeline.stages.preprocess.summary import Report
 
@@ -77,16 +77,17 @@ def make_parts(
     return Parts(np.concatenate(rows)[order].astype(np.int64), (source, target))
 
 
-def _side(lines: Sequence[str], batch: Batch, splitter: SentenceSplitter, row: int) -> Side:
+def _side(lines: Sequence[str], batch: Batch, splitter: SentenceSplitter, row: int) -> LongSide:
     """Return one side of a long line, for splitting."""
     spans = batch.spans[batch.starts[row] : batch.starts[row + 1]]
     parents = batch.parents[batch.offsets[row] : batch.offsets[row + 1]]
     ends = [int(np.searchsorted(spans[:, 0], end)) for _, end in splitter.spans(lines[row])]
     sentences = sorted({*ends, len(spans)} - {0})
-    return Side(batch.text[row].split(" "), np.bincount(parents, minlength=len(spans)).tolist(), sentences)
+    weights = np.bincount(parents, minlength=len(spans)).tolist()
+    return LongSide(batch.text[row].split(" "), weights, sentences)
 
 
-def _usable(parts: list[Part], sides: Sequence[Side], limit: int, row: int, report: Report) -> list[Part]:
+def _usable(parts: list[Part], sides: Sequence[LongSide], limit: int, row: int, report: Report) -> list[Part]:
     """Return the parts that can be aligned, the others reported."""
     good = []
     for part in parts:

@@ -27,7 +27,7 @@ from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
 from align.text.sentences import SentenceSplitter
-from pipeline.stages.preprocess.counts import count_side, hash_pairs, length_sums, take
+from pipeline.stages.preprocess.counts import count_side, hash_pairs, length_sums, values_of_spans
 from pipeline.stages.preprocess.parts import Parts, make_parts
 from pipeline.stages.preprocess.summary import Report, Summary, shard_files
 from pipeline.stages.preprocess.tokenizer import code_of
@@ -274,7 +274,7 @@ def _write(
         arrays |= {
             f"{side}.ids": local,
             f"{side}.sizes": spans[:, 1] - spans[:, 0],
-            f"{side}.parents": take(batch.parents, spans),
+            f"{side}.parents": values_of_spans(batch.parents, spans),
             f"{side}.spans": batch.spans[np.repeat(alive, surface)],
             f"{side}.span_sizes": surface * alive,
         }

@@ -210,7 +210,10 @@ def error_rate(source, target, links):
     for path in (source, target):
         with open(path, encoding="utf-8", newline="\n") as file:
             lines = [line.lower().split() for line in file]
-        words = Vocabulary.from_counts(Counter(word for line in lines for word in line))
+        counts = Counter(word for line in lines for word in line)
+        words = Vocabulary(
+            sorted(counts, key=lambda word: (-counts[word], word)), sorted(counts.values())[::-1]
+        )
         sides.append(Sentences.from_lists([[words.index[word] for word in line] for line in lines]))
         sizes.append(len(words))
     corpus = Corpus(*sides)

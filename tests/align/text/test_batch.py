@@ -80,7 +80,7 @@ def test_changes_are_counted():
 
 
 def test_forgetting_changes_nothing(monkeypatch):
-    monkeypatch.setattr(align.text.batch, "_KEPT", 3)
+    monkeypatch.setattr(align.text.batch, "REMEMBERED", 3)
     processor = BatchProcessor(TextProcessor("en"))
     for _ in range(3):
         batch = processor.process(["one two three four five", "six one"])

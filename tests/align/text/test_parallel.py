@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from align.text.parallel import Part, Side, match, split_pair
+from align.text.parallel import LongSide, Part, match, split_pair
 
 COSTS = {(1, 1): 0.89, (1, 0): 0.0099, (0, 1): 0.0099, (2, 1): 0.089, (1, 2): 0.089, (2, 2): 0.011}
 
@@ -17,7 +17,7 @@ def side(*sentences):
     tokens = [sentence.split() for sentence in sentences]
     ends = list(itertools.accumulate(map(len, tokens)))
     flat = [token for sentence in tokens for token in sentence]
-    return Side(flat, [1] * len(flat), ends)
+    return LongSide(flat, [1] * len(flat), ends)
 
 
 def price(groups, source, target):
@@ -99,7 +99,7 @@ def test_what_cannot_be_split_is_given_whole():
 
 
 def test_weights_count_against_the_limit():
-    source = Side(["du", ".", "au", "."], [2, 1, 2, 1], [2, 4])
+    source = LongSide(["du", ".", "au", "."], [2, 1, 2, 1], [2, 4])
     target = side("of .", "to .")
     assert split_pair(source, target, limit=3) == [Part((0, 2), (0, 2)), Part((2, 4), (2, 4))]
 

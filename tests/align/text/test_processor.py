@@ -5,7 +5,7 @@ import time
 import pytest
 
 from align.core.errors import InputError
-from align.text.processor import Memory, TextProcessor
+from align.text.processor import TextProcessor
 
 
 def test_spans_are_places_in_the_original_text():
@@ -78,12 +78,6 @@ def test_an_unknown_tokenizer_is_refused():
         InputError, match=r"tokenizer 'moses': no such tokenizer; choose rules, spaces, jieba"
     ):
         TextProcessor("en", tokenizer="moses")
-
-
-def test_memory_stays_small_and_right():
-    memory = Memory(len, limit=10)
-    assert [memory["x" * size] for size in range(100)] == list(range(100))
-    assert len(memory) <= 10
 
 
 def test_one_call_is_fast():

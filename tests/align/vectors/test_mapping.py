@@ -289,12 +289,12 @@ def test_translation_precision_of_published_vectors(real_data, published, seeds,
     test = real_data("dict/yacle.test.freq.2k.en-fr.tsv")
     if seeds == "dictionary":
         train = real_data("dict/yacle.train.freq.5k.en-fr.tsv")
-        pairs = read_dictionary(train, english, french).pairs
+        pairs, _ = read_dictionary(train, english, french)
     else:
         pairs = identical_pairs(english, french)
     learnt = refine(source, target, fit(source, target, pairs), rounds=rounds)
     sides = apply(source, learnt.source), apply(target, learnt.target)
-    held = read_dictionary(test, english, french).pairs
+    held, _ = read_dictionary(test, english, french)
     asked = {line.split(b"\t")[0].decode() for line in test.read_bytes().split(b"\n") if line}
     result = checked(*sides, held, candidates=20_000)
     right = result.precision * len(np.unique(held[:, 0]))
