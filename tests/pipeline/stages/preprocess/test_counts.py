@@ -9,7 +9,7 @@ from pipeline.stages.preprocess.counts import (
     count_duplicates,
     hash_pairs,
     length_sums,
-    take,
+    values_of_spans,
 )
 
 
@@ -26,8 +26,8 @@ def hashes(pairs):
 
 def test_values_of_spans():
     values = np.arange(10)
-    assert take(values, np.array([[2, 4], [4, 4], [0, 1]])).tolist() == [2, 3, 0]
-    assert take(values, np.zeros((0, 2), dtype=np.int64)).tolist() == []
+    assert values_of_spans(values, np.array([[2, 4], [4, 4], [0, 1]])).tolist() == [2, 3, 0]
+    assert values_of_spans(values, np.zeros((0, 2), dtype=np.int64)).tolist() == []
 
 
 def test_duplicates_are_those_after_the_first_in_all_shards():
