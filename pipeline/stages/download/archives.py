@@ -12,21 +12,20 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import NamedTuple
 
 from align.core.errors import InputError
+from align.core.files import new_file
 from align.data.streams import open_unpacked
 from pipeline.stages.download.members import Meter, entries, plain_damage
-from pipeline.stages.download.transfer import BLOCK, Progress
+from pipeline.stages.download.transfer import BLOCK, Progress, blocks_of
 from pipeline.work.resources import check_space
 
 _PACKED = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)
 
 
-@dataclass(frozen=True)
-class Member:
+class Member(NamedTuple):
     """A file taken out of an archive: its ``name`` there, and the ``path`` where it is now."""
 
     name: str
@@ -59,11 +58,10 @@ def extract_pair(
         sides = [[member for member in members if _ending(member.name, [each])] for each in endings]
         pair = _pair(sides)
         if pair is None:
-            found = ", ".join(sorted(names)[:12]) + (", ..." if len(names) > 12 else "")
             what = "several pairs" if all(sides) else "no pair"
             raise InputError(
                 f"{path}: {what} of files ending in {endings[0]} and {endings[1]} in it (members: "
-                f"{found or 'none'}); unpack it and set corpus.files"
+                f"{_listed(names)}); unpack it and set corpus.files"
             )
         targets = folder / f"corpus{endings[0]}", folder / f"corpus{endings[1]}"
         for member, target in zip(pair, targets, strict=True):
@@ -81,10 +79,9 @@ def extract_one(path: Path, target: Path, ending: str, *, progress: Progress) ->
     """
     with _extracted(path, target.parent, [ending], progress) as (members, names):
         if len(members) != 1:
-            found = ", ".join(sorted(names)[:12]) or "none"
             raise InputError(
-                f"{path}: {len(members)} files ending in {ending} in it instead of one (members: {found}); "
-                "unpack it and give the file"
+                f"{path}: {len(members)} files ending in {ending} in it instead of one (members: "
+                f"{_listed(names)}); unpack it and give the file"
             )
         os.replace(members[0].path, target)
     return target
@@ -99,7 +96,7 @@ def check_packed(path: Path, *, progress: Progress) -> None:
         If its packed data are cut off, damaged or followed by something else.
     """
     with open_unpacked(path) as stream:
-        for _ in progress(iter(lambda: stream.read(BLOCK), b""), unit="MiB"):
+        for _ in blocks_of(stream, progress):
             pass
 
 
@@ -112,8 +109,8 @@ def unpack(path: Path, target: Path, *, progress: Progress) -> Path:
         If the packed data are cut off or damaged, or unpack to more than the limits allow.
     """
     meter = Meter(path)
-    with open_unpacked(path) as stream, _fresh(target) as out:
-        for block in progress(iter(lambda: stream.read(BLOCK), b""), unit="MiB"):
+    with open_unpacked(path) as stream, new_file(target) as aside, open(aside, "wb") as out:
+        for block in blocks_of(stream, progress):
             meter.add(len(block))
             if meter.total % (64 * BLOCK) < BLOCK:
                 check_space(target.parent, 64 * BLOCK, str(path))
@@ -142,7 +139,7 @@ def _extracted(
                     continue
                 check_space(folder, size, str(path))
                 member = Member(name, aside / str(len(members)))
-                with _fresh(member.path) as out:
+                with new_file(member.path) as fresh, open(fresh, "wb") as out:
                     out.writelines(blocks)
                 members.append(member)
         yield members, names
@@ -150,13 +147,8 @@ def _extracted(
         shutil.rmtree(aside, ignore_errors=True)
 
 
-@contextlib.contextmanager
-def _fresh(path: Path) -> Iterator[BinaryIO]:
-    """Open a new file for writing and flush it to the disk in the end."""
-    with open(path, "wb") as out:
-        yield out
-        out.flush()
-        os.fsync(out.fileno())
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join([*sorted(names)[:12], *(["..."] if len(names) > 12 else [])]) or "none"
 
 
 def _ending(name: str, endings: Sequence[str]) -> str | None:

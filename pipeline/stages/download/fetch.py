@@ -13,16 +13,17 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NamedTuple
 from urllib.parse import unquote, urlsplit
 
 import requests
 from filelock import FileLock, Timeout
 
 from align.core.errors import WorkError
-from pipeline.stages.download.transfer import BLOCK, Part, Progress, TemporaryError, receive
+from pipeline.stages.download.transfer import Part, Progress, TemporaryError, blocks_of, receive
 from pipeline.work.publish import sync_folder, write_json
 from pipeline.work.resources import show_bytes
 
@@ -39,48 +40,19 @@ class WrongHashError(WorkError):
     """The file that arrived is whole but not the expected one."""
 
 
-@dataclass(frozen=True)
-class Fetched:
-    """A whole file on the disk.
+class SourceFile(NamedTuple):
+    """A file at hand; ``url`` says which download it is, None: none, it was on the disk."""
 
-    Attributes
-    ----------
-    url : str
-        Where it came from.
-    path : Path
-        Where it is.
-    size : int
-        Bytes.
-    sha256 : str
-        Of its content, lower-case hexadecimal digits.
-    """
-
-    url: str
     path: Path
-    size: int
-    sha256: str
+    sha256: str | None  # lower-case hexadecimal digits, None where nobody asked
+    url: str | None = None
 
 
 @dataclass(frozen=True)
-class Fetcher:
-    """How downloads are made.
+class Downloader:
+    """How downloads are made; ``cache`` is the folder of all, the others are options of the stage.
 
-    Attributes
-    ----------
-    cache : Path
-        Folder of all downloads.
-    retries : int
-        Further tries after one that failed without getting on, >= 0.
-    timeout : float
-        Seconds without a byte after which a try has failed, > 0.
-    backoff : float
-        Seconds before the first further try, doubled each time up to 60, >= 0.
-    accept_changed : bool
-        Take a file whose hash is not the expected one, with a word about it.
-    say : function
-        Takes a line for the user.
-    progress : function
-        ``progress(iterable, total=, unit=)`` yields the items behind a progress bar.
+    Lines for the user go to ``say``; ``progress(iterable, total=, unit=)`` yields the items behind a bar.
     """
 
     cache: Path
@@ -95,7 +67,7 @@ class Fetcher:
         """Return the folder of an address."""
         return self.cache / hashlib.sha256(url.encode()).hexdigest()[:32]
 
-    def fetch(self, url: str, *, sha256: str | None = None) -> Fetched:
+    def fetch(self, url: str, *, sha256: str | None = None) -> SourceFile:
         """Return the file at an address, downloading what is not there yet.
 
         Parameters
@@ -127,27 +99,31 @@ class Fetcher:
         finally:
             lock.release()
 
-    def discard(self, fetched: Fetched) -> None:
-        """Forget a file that turned out to be bad."""
-        _stamp(fetched.path).unlink(missing_ok=True)
-        fetched.path.unlink(missing_ok=True)
+    def discard(self, source: SourceFile) -> None:
+        """Forget a download that turned out to be bad."""
+        _stamp(source.path).unlink(missing_ok=True)
+        source.path.unlink(missing_ok=True)
 
-    def _present(self, url: str, sha256: str | None) -> Fetched | None:
+    def accepts(self, found: str) -> bool:
+        """Tell whether a file with another hash is taken all the same; if so, say what was found."""
+        if self.accept_changed:
+            self.say(f"{found}; taken all the same, as download.accept_changed says")
+        return self.accept_changed
+
+    def _present(self, url: str, sha256: str | None) -> SourceFile | None:
         """Return the file if it is there whole, and the expected one."""
         path = self.folder(url) / file_name(url)
         try:
             stamp = json.loads(_stamp(path).read_text(encoding="utf-8"))
-            fetched = Fetched(url, path, path.stat().st_size, str(stamp["sha256"]))
+            size, got, found = stamp["size"], str(stamp["sha256"]), path.stat().st_size
         except (OSError, ValueError, KeyError, TypeError):
             return None
-        if fetched.size != stamp.get("size") or (
-            sha256 not in (None, fetched.sha256) and not self.accept_changed
-        ):
+        if found != size or (sha256 not in (None, got) and not self.accept_changed):
             return None
-        self.say(f"{url} is there already ({show_bytes(fetched.size)})")
-        return fetched
+        self.say(f"{url} is there already ({show_bytes(size)})")
+        return SourceFile(path, got, url)
 
-    def _download(self, url: str, sha256: str | None) -> Fetched:
+    def _download(self, url: str, sha256: str | None) -> SourceFile:
         path = self.folder(url) / file_name(url)
         part = Part(path.with_name(path.name + ".part"))
         part.settle()
@@ -162,26 +138,20 @@ class Fetcher:
             modified = self._persist(url, part)
             got = sha256_of(part.path, self.progress)
         if sha256 not in (None, got):
-            self._changed(url, part, str(sha256), got, modified)
-        fetched = Fetched(url, path, part.size, got)
+            dated = f", last changed {modified}" if modified else ""
+            found = f"{url}: its sha256 is {got} ({part.size} bytes{dated}), not {sha256}"
+            if not self.accepts(found):
+                part.forget()
+                raise WrongHashError(
+                    f"{found}; the file was changed or damaged: find out which, then correct corpus.sha256 "
+                    "or set download.accept_changed = true"
+                )
         # The stamp comes first: without the renamed file it says nothing.
-        write_json(_stamp(path), {"url": url, "size": fetched.size, "sha256": got, "modified": modified})
+        write_json(_stamp(path), {"url": url, "size": part.size, "sha256": got, "modified": modified})
         os.replace(part.path, path)
         part.forget()
         sync_folder(path.parent)
-        return fetched
-
-    def _changed(self, url: str, part: Part, wanted: str, got: str, modified: str | None) -> None:
-        dated = f", last changed {modified}" if modified else ""
-        found = f"{url}: its sha256 is {got} ({part.size} bytes{dated}), not {wanted}"
-        if self.accept_changed:
-            self.say(f"{found}; taken all the same, as download.accept_changed says")
-            return
-        part.forget()
-        raise WrongHashError(
-            f"{found}; the file was changed or damaged: find out which, then correct corpus.sha256 or set "
-            "download.accept_changed = true"
-        )
+        return SourceFile(path, got, url)
 
     def _persist(self, url: str, part: Part) -> str | None:
         """Try until the part is whole; return the date of the file's last change where it is known."""
@@ -228,8 +198,7 @@ def sha256_of(path: Path, progress: Progress) -> str:
     """Return the SHA-256 of a file as hexadecimal digits."""
     digest = hashlib.sha256()
     with open(path, "rb") as file:
-        blocks: Iterable[bytes] = iter(lambda: file.read(BLOCK), b"")
-        for block in progress(blocks, total=-(-path.stat().st_size // BLOCK), unit="MiB"):
+        for block in blocks_of(file, progress, size=path.stat().st_size):
             digest.update(block)
     return digest.hexdigest()
 

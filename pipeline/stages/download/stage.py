@@ -18,11 +18,18 @@ from align.data.bitext import LINE_LIMIT
 from align.data.streams import open_file, open_text, open_unpacked, packing_of
 from pipeline.config.options import above, at_least
 from pipeline.config.places import check_place, europarl_urls, vectors_place
-from pipeline.config.sections import CorpusOptions, corpus_options, gold_options, vectors_options
+from pipeline.config.sections import (
+    CorpusOptions,
+    GoldOptions,
+    VectorsOptions,
+    corpus_options,
+    gold_options,
+    vectors_options,
+)
 from pipeline.stages.download.archives import extract_one, extract_pair, unpack
-from pipeline.stages.download.fetch import Fetcher, WrongHashError, file_name
+from pipeline.stages.download.fetch import Downloader, SourceFile, WrongHashError, file_name
 from pipeline.stages.download.members import archive_kind
-from pipeline.stages.download.take import Taken, Taker
+from pipeline.stages.download.sources import Sources
 from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
@@ -73,7 +80,7 @@ def run(
     for left in context.folder.iterdir():
         # What a killed run left here is made again; its downloads are elsewhere, and are gone on with.
         shutil.rmtree(left) if left.is_dir() else left.unlink()
-    fetcher = Fetcher(
+    downloader = Downloader(
         cache=context.workdir / "downloads",
         retries=retries,
         timeout=timeout,
@@ -82,16 +89,18 @@ def run(
         say=context.say,
         progress=context.progress,
     )
-    taker = Taker(context.folder, fetcher)
+    sources = Sources(context.folder, downloader)
     # The section's own checks were made when it was read; its name does not matter here.
     corpus = corpus_options(name="corpus", **{key: context.option(f"corpus.{key}") for key in _CORPUS_KEYS})
+    vectors = vectors_options(**{key: context.option(f"vectors.{key}") for key in _VECTORS_KEYS})
+    gold = gold_options(**{key: context.option(f"gold.{key}") for key in ("files", "links")})
     found = {
-        "corpus": _europarl(taker, corpus, mirror) if corpus.kind == "europarl" else _corpus(taker, corpus),
-        "vectors": _vectors(taker, corpus, {key: context.option(f"vectors.{key}") for key in _VECTORS_KEYS}),
-        "gold": _gold(taker, {key: context.option(f"gold.{key}") for key in ("files", "links")}),
+        "corpus": _corpus(sources, corpus, mirror),
+        "vectors": _vectors(sources, corpus, vectors),
+        "gold": _gold(sources, gold),
     }
     write_json(context.folder / SOURCES, found)
-    context.note("origins", taker.origins)
+    context.note("origins", sources.origins)
 
 
 def load(folder: Path) -> dict[str, Any]:
@@ -125,25 +134,26 @@ def load(folder: Path) -> dict[str, Any]:
     return found
 
 
-def _corpus(taker: Taker, corpus: CorpusOptions) -> dict[str, Any]:
+def _corpus(sources: Sources, corpus: CorpusOptions, mirror: str | None) -> dict[str, Any]:
     """Take the corpus from the places given."""
+    if corpus.kind == "europarl":
+        return _europarl(sources, corpus, mirror)
     key = f"corpus.{corpus.kind}"
-    takens = [taker.take(key, place, sha256=corpus.sha256) for place in corpus.places]
+    found = [sources.get(key, place, sha256=corpus.sha256) for place in corpus.places]
     if corpus.kind == "files":
-        kept = [taker.keep(taken, f"corpus.{side}") for taken, side in zip(takens, SIDES, strict=True)]
-        return _described("files", kept, takens)
-    if corpus.kind == "joint" or taker.checked(takens[0], archive_kind) is None:
-        kind = corpus.kind if corpus.kind != "url" else taker.checked(takens[0], _kind_of_text)
-        return _described(kind, [taker.keep(takens[0], "corpus")], takens)
+        kept = [sources.keep(source, f"corpus.{side}") for source, side in zip(found, SIDES, strict=True)]
+        return _described("files", kept, found)
+    if corpus.kind == "joint" or sources.checked(found[0], archive_kind) is None:
+        kind = corpus.kind if corpus.kind != "url" else sources.checked(found[0], _kind_of_text)
+        return _described(kind, [sources.keep(found[0], "corpus")], found)
     if corpus.kind == "url":
-        return _described("files", _unpacked_pair(taker, takens[0], corpus), takens)
-    folder, progress = taker.folder, taker.progress
-    target = folder / f"corpus.{corpus.kind}"
-    taker.checked(takens[0], lambda path: extract_one(path, target, f".{corpus.kind}", progress=progress))
-    return _described(corpus.kind, [target.name], takens)
+        return _described("files", _unpacked_pair(sources, found[0], corpus), found)
+    target, ending = sources.folder / f"corpus.{corpus.kind}", f".{corpus.kind}"
+    sources.checked(found[0], extract_one, target, ending, progress=sources.progress)
+    return _described(corpus.kind, [target.name], found)
 
 
-def _europarl(taker: Taker, corpus: CorpusOptions, mirror: str | None) -> dict[str, Any]:
+def _europarl(sources: Sources, corpus: CorpusOptions, mirror: str | None) -> dict[str, Any]:
     """Take Europarl from the first place that gives a whole archive."""
     places = europarl_urls(corpus.source, corpus.target)
     if mirror is not None:
@@ -151,71 +161,64 @@ def _europarl(taker: Taker, corpus: CorpusOptions, mirror: str | None) -> dict[s
     failures = []
     for place in places:
         try:
-            taken = taker.take("corpus", place, sha256=corpus.sha256)
-            return _described("files", _unpacked_pair(taker, taken, corpus), [taken])
+            source = sources.get("corpus", place, sha256=corpus.sha256)
+            return _described("files", _unpacked_pair(sources, source, corpus), [source])
         except WrongHashError:
             raise
         except LiaisonError as error:
             failures.append(str(error))
-            taker.fetcher.say(f"{error}" + ("" if place == places[-1] else "; trying the next place"))
+            sources.downloader.say(f"{error}" + ("" if place == places[-1] else "; trying the next place"))
     raise WorkError(
         f"corpus: Europarl {corpus.source}-{corpus.target} cannot be had from {len(places)} places (last: "
         f"{failures[-1]}); try later, or set corpus.url"
     )
 
 
-def _unpacked_pair(taker: Taker, taken: Taken, corpus: CorpusOptions) -> list[str]:
+def _unpacked_pair(sources: Sources, source: SourceFile, corpus: CorpusOptions) -> list[str]:
     languages = corpus.source, corpus.target
-    folder, progress = taker.folder, taker.progress
-    pair = taker.checked(taken, lambda path: extract_pair(path, folder, languages, progress=progress))
+    pair = sources.checked(source, extract_pair, sources.folder, languages, progress=sources.progress)
     return [path.name for path in pair]
 
 
-def _vectors(taker: Taker, corpus: CorpusOptions, values: dict[str, Any]) -> dict[str, str | None]:
+def _vectors(sources: Sources, corpus: CorpusOptions, options: VectorsOptions) -> dict[str, str | None]:
     """Take the vectors and the dictionary, as far as there are any."""
-    options = vectors_options(**values)
     found: dict[str, str | None] = dict.fromkeys(_VECTORS_KEYS)
     for key, language in (("source", corpus.source), ("target", corpus.target)):
         value = getattr(options, key)
         if value is not None:
             place = vectors_place(value, language)
-            taken = taker.take(f"vectors.{key}", place, hashed=False)
-            found[key] = _vector_file(taker, taken, f"vectors.{key}", place)
+            source = sources.get(f"vectors.{key}", place, hashed=False)
+            found[key] = _vector_file(sources, source, f"vectors.{key}", place)
     if options.dictionary is not None:
-        taken = taker.take("vectors.dictionary", options.dictionary, hashed=False)
-        found["dictionary"] = taker.keep(taken, "dictionary")
+        source = sources.get("vectors.dictionary", options.dictionary, hashed=False)
+        found["dictionary"] = sources.keep(source, "dictionary")
     return found
 
 
-def _vector_file(taker: Taker, taken: Taken, role: str, place: str) -> str:
+def _vector_file(sources: Sources, source: SourceFile, role: str, place: str) -> str:
     """Return a file of vectors that can be read: text packed or not, a binary model unpacked."""
-    folder, progress = taker.folder, taker.progress
-    if taker.checked(taken, archive_kind) is not None:
+    if sources.checked(source, archive_kind) is not None:
         ending = ".vec" if place.endswith((".vec.zip", ".vec.tgz", ".vec.tar.gz")) else ".bin"
-        target = folder / f"{role}{ending}"
-        taker.checked(taken, lambda path: extract_one(path, target, ending, progress=progress))
-        return target.name
-    if taker.checked(taken, _is_packed_model):
-        target = folder / f"{role}.bin"
-        taker.checked(taken, lambda path: unpack(path, target, progress=progress))
-        return target.name
-    return taker.keep(taken, role)
+        target = sources.folder / f"{role}{ending}"
+        return sources.checked(source, extract_one, target, ending, progress=sources.progress).name
+    if sources.checked(source, _is_packed_model):
+        return sources.checked(source, unpack, sources.folder / f"{role}.bin", progress=sources.progress).name
+    return sources.keep(source, role)
 
 
-def _gold(taker: Taker, values: dict[str, Any]) -> dict[str, Any] | None:
-    options = gold_options(**values)
+def _gold(sources: Sources, options: GoldOptions) -> dict[str, Any] | None:
     if options.links is None:
         return None
     kept = [
-        taker.keep(taker.take("gold.files", place, hashed=False), f"gold.{side}")
+        sources.keep(sources.get("gold.files", place, hashed=False), f"gold.{side}")
         for place, side in zip(options.files, SIDES, strict=True)
     ]
-    taken = taker.take("gold.links", options.links, hashed=False)
-    return {"files": kept, "links": taker.keep(taken, "gold.links")}
+    source = sources.get("gold.links", options.links, hashed=False)
+    return {"files": kept, "links": sources.keep(source, "gold.links")}
 
 
-def _described(kind: str, paths: Sequence[str], takens: Sequence[Taken]) -> dict[str, Any]:
-    return {"kind": kind, "paths": list(paths), "sha256": [taken.sha256 for taken in takens]}
+def _described(kind: str, paths: Sequence[str], found: Sequence[SourceFile]) -> dict[str, Any]:
+    return {"kind": kind, "paths": list(paths), "sha256": [source.sha256 for source in found]}
 
 
 def _is_packed_model(path: Path) -> bool:

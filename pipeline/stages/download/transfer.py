@@ -16,7 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import asdict, dataclass, fields
 from functools import cache
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import IO, Any, BinaryIO
 from urllib.parse import urlsplit
 
 import requests
@@ -38,6 +38,12 @@ FLUSH_EVERY = 2.0
 TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
 
 Progress = Callable[..., Iterable[Any]]
+
+
+def blocks_of(stream: IO[bytes], progress: Progress, *, size: int | None = None) -> Iterable[bytes]:
+    """Read a stream of ``size`` bytes, if that is known, block by block behind a progress bar."""
+    total = None if size is None else -(-size // BLOCK)
+    return progress(iter(lambda: stream.read(BLOCK), b""), total=total, unit="MiB")
 
 
 class TemporaryError(Exception):
