@@ -118,9 +118,9 @@ def mutual(
     lexicon : Lexicon, optional
         Lexical probabilities.
     lexical : float
-        Weight a of the lexical part, >= 0.
+        Weight a of the lexical probabilities against the cosine of the vectors, >= 0.
     neighbours : float
-        Weight b of the neighbours along the diagonal, >= 0.
+        Weight b of the neighbours on the diagonal, >= 0.
     position : float
         Weight c of the distance to the diagonal, >= 0.
     threshold : float

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -12,23 +13,23 @@ from align.data.streams import open_file, packing_of
 from pipeline.config.places import check_file, local_path
 from pipeline.stages.download.archives import check_packed
 from pipeline.stages.download.fetch import Downloader, SourceFile, file_name, sha256_of
+from pipeline.stages.download.transfer import Progress
 
 Result = TypeVar("Result")
 
 
+@dataclass(frozen=True)
 class Sources:
-    """Gets files from their places, and remembers where each came from (``origins``, by key).
+    """Gets files from their places; downloads get a second name in ``folder``."""
 
-    Parameters
-    ----------
-    folder : Path
-        Where files that were downloaded are put.
-    downloader : Downloader
-    """
+    folder: Path
+    downloader: Downloader
+    origins: dict[str, list[str]] = field(default_factory=dict)  # the places asked for, by key
 
-    def __init__(self, folder: Path, downloader: Downloader) -> None:
-        self.folder, self.downloader, self.progress = folder, downloader, downloader.progress
-        self.origins: dict[str, list[str]] = {}
+    @property
+    def progress(self) -> Progress:
+        """The downloader's progress bar, for files on the disk too."""
+        return self.downloader.progress
 
     def get(self, key: str, place: str, *, sha256: str | None = None, hashed: bool = True) -> SourceFile:
         """Return the file at a place.

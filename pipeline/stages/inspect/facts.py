@@ -16,23 +16,11 @@ from pipeline.work import manifest as manifests
 
 @dataclass(frozen=True)
 class Aligned:
-    """Counts of the whole corpus.
-
-    Attributes
-    ----------
-    lines : int
-        Lines of the input.
-    pairs : int
-        Of them, pairs that were aligned: those not rejected.
-    linked : int
-        Pairs with at least one link.
-    links : int
-        Links of all.
-    """
+    """Counts of the whole corpus."""
 
     lines: int
-    pairs: int
-    linked: int
+    pairs: int  # lines that were aligned: those not rejected
+    linked: int  # pairs with at least one link
     links: int
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,40 +30,23 @@ _PAIRS_A_BLOCK = 256
 
 @dataclass(frozen=True)
 class Method:
-    """How labels are made; the fields are options of the stage ``label``, with ``name`` its method."""
+    """How labels are made: a method of :mod:`align.learning.silver` by name, and its options."""
 
     name: str
-    threshold: float
-    lexical: float
-    neighbours: float
-    position: float
+    options: dict[str, Any]
 
 
 @dataclass(frozen=True)
 class Task:
-    """A block of the sample, and the folders of what its labels follow from.
-
-    Attributes
-    ----------
-    preprocess, embed, lexicon : str
-        The folders of these stages.
-    made : str
-        Tells apart what was made at different times in the same folders.
-    method : Method or None
-        How labels are made; None: there are none.
-    pairs : ndarray of int64, shape (n,)
-        Parts of the corpus.
-    others : ndarray of int64, shape (n,)
-        Parts whose target sides are put to the source sides of ``pairs``, for chance.
-    """
+    """A block of the sample, and the folders of what its labels follow from."""
 
     preprocess: str
     embed: str
     lexicon: str
-    made: str
-    method: Method | None
-    pairs: np.ndarray
-    others: np.ndarray
+    made: str  # tells apart what was made at different times in the same folders
+    method: Method | None  # None: there are no labels
+    pairs: np.ndarray  # int64, shape (n,): parts of the corpus
+    others: np.ndarray  # the same: their target sides are put to the source sides of pairs, for chance
 
 
 class Found(NamedTuple):
@@ -110,19 +93,11 @@ def label_block(task: Task) -> Found:
 def _labels(task: Task, method: Method, block: Corpus, lexicon: Lexicon) -> Labels:
     if method.name == "sampled":
         stored = Posteriors.load_chosen(Path(task.lexicon) / POSTERIORS / "corpus", task.pairs)
-        return silver.sampled(block, stored, threshold=method.threshold)
+        return silver.sampled(block, stored, **method.options)
     vectors = _vectors(task.embed, task.made)
     if method.name == "cosine":
-        return silver.cosine(block, *vectors, threshold=method.threshold)
-    return silver.mutual(
-        block,
-        *vectors,
-        lexicon,
-        threshold=method.threshold,
-        lexical=method.lexical,
-        neighbours=method.neighbours,
-        position=method.position,
-    )
+        return silver.cosine(block, *vectors, **method.options)
+    return silver.mutual(block, *vectors, lexicon, **method.options)
 
 
 @lru_cache(maxsize=1)

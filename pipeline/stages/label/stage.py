@@ -6,6 +6,7 @@ ascending order, the labels of these pairs (:meth:`align.problems.labels.Labels.
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Annotated, Any
 
 import numpy as np
@@ -13,6 +14,7 @@ import numpy as np
 from align.core.arrays import load_array, save_array
 from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus
+from align.learning import silver
 from align.learning.gold import from_gold
 from align.model.shipped import DEFAULT, shipped_weights
 from align.problems.labels import Labels
@@ -20,7 +22,7 @@ from align.solvers import links_a_word
 from align.statistics.lexicon import Lexicon, edge_values
 from align.statistics.posteriors import load_if_there
 from pipeline.config.configuration import Config
-from pipeline.config.options import FINITE, at_least, between, one_of
+from pipeline.config.options import FINITE, at_least, between, one_of, options_of, takes_also
 from pipeline.stages.gold import read_gold
 from pipeline.stages.label.silver import Found, Method, label_sample
 from pipeline.stages.lexicon.places import POSTERIORS
@@ -30,8 +32,14 @@ from pipeline.work.stage import StageContext
 CORPUS, GOLD = 0, 1
 KINDS = ("silver", "gold", "both", "none")
 
-# A link needs a higher score than this, by method.
-_THRESHOLDS = {"sampled": 0.6, "mutual": 0.3, "cosine": 0.3}
+_METHODS = {name: options_of(getattr(silver, name)) for name in ("sampled", "mutual", "cosine")}
+
+# The options of one method alone, besides the threshold that all have.
+_WEIGHTS = {
+    name: replace(option, range=at_least(0), meaning=f"{option.meaning} Only with mutual.")
+    for name, option in _METHODS["mutual"].items()
+    if name != "threshold"
+}
 
 # Fewer usable pairs than this part of the sample mean that labels cannot be made like this.
 LEAST_USABLE = 0.05
@@ -41,16 +49,15 @@ LEAST_USABLE = 0.05
 _PARALLEL, _PARALLEL_PAIRS = 1.25, 100
 
 
+@takes_also(_WEIGHTS)
 def run(
     context: StageContext,
     *,
     pairs: Annotated[int, at_least(1)] = 2000,
-    method: Annotated[str, one_of(*_THRESHOLDS)] = "sampled",
+    method: Annotated[str, one_of(*_METHODS)] = "sampled",
     threshold: Annotated[float | None, FINITE] = None,
-    lexical: Annotated[float, at_least(0)] = 2.0,
-    neighbours: Annotated[float, at_least(0)] = 0.2,
-    position: Annotated[float, at_least(0)] = 0.5,
     least: Annotated[float, between(0, 1)] = 0.05,
+    **weights: float,
 ) -> None:
     """Label the pairs to train on; train.labels says whether by hand-made gold, by silver labels, or both.
 
@@ -65,12 +72,6 @@ def run(
         vectors alone.
     threshold : float, optional
         Silver links need a higher score. Default: 0.6 for sampled probabilities, else 0.3.
-    lexical : float
-        Weight of the lexical probabilities against the cosine of the vectors, >= 0 (``mutual``).
-    neighbours : float
-        Weight of the neighbours on the diagonal, >= 0 (``mutual``).
-    position : float
-        Weight of the distance to the diagonal, >= 0 (``mutual``).
     least : float
         Where words may have several links (train.fertility), gold links that do not fit into a matching are
         learnt from only if one of their words would be left alone and their sampled probability is at least
@@ -79,8 +80,7 @@ def run(
     Raises
     ------
     InputError
-        If gold labels are asked for where there are none, or gold links do not
-        fit their text.
+        If gold labels are asked for where there are none, or gold links do not fit their text.
     WorkError
         If too few pairs get a silver label.
     """
@@ -91,9 +91,9 @@ def run(
         if method == "sampled" and not (context.inputs["lexicon"] / POSTERIORS).is_dir():
             method = "mutual"
         if threshold is None:
-            threshold = _THRESHOLDS[method]
-        how = Method(method, threshold, lexical, neighbours, position)
-        chosen, labels, summary["silver"] = _silver(context, pairs, how)
+            threshold = _METHODS[method]["threshold"].default
+        options = {"threshold": threshold, **(weights if method == "mutual" else {})}
+        chosen, labels, summary["silver"] = _silver(context, pairs, Method(method, options))
         summary["threshold"] = threshold
         made.append((CORPUS, chosen, labels))
     if wanted in ("gold", "both"):
@@ -138,12 +138,12 @@ def _silver(context: StageContext, pairs: int, method: Method) -> tuple[np.ndarr
     """Return a sample of the corpus, its labels, and figures of both."""
     sample = _sample(context, pairs)
     found = label_sample(context, sample, method)
-    labels = found.labels
+    labels, threshold = found.labels, method.options["threshold"]
     linked = np.flatnonzero(labels.counts() > 0)
     if len(linked) < LEAST_USABLE * len(sample):
         raise WorkError(
             f"label: {len(linked)} of {len(sample)} pairs got a silver link with label.method {method.name} "
-            f"above label.threshold {method.threshold:g}, at least {LEAST_USABLE:.0%} are needed; lower the "
+            f"above label.threshold {threshold:g}, at least {LEAST_USABLE:.0%} are needed; lower the "
             "threshold, or look whether the sides are translations and the vectors are of their languages"
         )
     figures = {
@@ -151,12 +151,12 @@ def _silver(context: StageContext, pairs: int, method: Method) -> tuple[np.ndarr
         "pairs_without_link": len(sample) - len(linked),
         "links": len(labels.source),
         "method": method.name,
-        "threshold": method.threshold,
+        "threshold": threshold,
         "parallel": _look_parallel(context, found, len(sample)),
     }
     context.say(
         f"silver labels of {len(linked)} of {len(sample)} pairs, {len(labels.source)} links ({method.name}, "
-        f"threshold {method.threshold:g})"
+        f"threshold {threshold:g})"
     )
     return sample[linked], labels.take(linked), figures
 

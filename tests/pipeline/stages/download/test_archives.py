@@ -136,12 +136,9 @@ def member(name, kind=tarfile.REGTYPE, link="", size=0):
     return info
 
 
+OUTSIDE = ("../evil.en", "a/../../evil", "/etc/evil.en", "C:\\evil.en", "..\\evil.en")
 HOSTILE = [
-    ("../evil.en", tarfile.REGTYPE, "", "leads outside"),
-    ("a/../../evil", tarfile.REGTYPE, "", "leads outside"),
-    ("/etc/evil.en", tarfile.REGTYPE, "", "leads outside"),
-    ("C:\\evil.en", tarfile.REGTYPE, "", "leads outside"),
-    ("..\\evil.en", tarfile.REGTYPE, "", "leads outside"),
+    *((name, tarfile.REGTYPE, "", "leads outside") for name in OUTSIDE),
     ("../folder", tarfile.DIRTYPE, "", "leads outside"),
     ("x.en", tarfile.SYMTYPE, "/etc/passwd", "is a link"),
     ("x.txt", tarfile.SYMTYPE, "y", "is a link"),

@@ -18,7 +18,7 @@ from pipeline.stages.label import stage as label
 from pipeline.work.engine import Processes, Serial, open_engine
 from pipeline.work.stage import Stage
 from tests.align import toy
-from tests.pipeline.stages.made_by_hand import plain_context
+from tests.pipeline.stages.made_by_hand import Counting, plain_context
 
 WORDS = 40
 GOLD_TEXT = ["s1 s2", "s3 s4 s5", "s6", "s7 s8"], ["t1 t2", "t3 t5 t4", "t6", "t7 t8"]
@@ -241,18 +241,6 @@ def shared_out(context, engine, folder, **options):
     return {path.name: path.read_bytes() for path in folder.iterdir()}
 
 
-class Counting(Serial):
-    """Counts the blocks."""
-
-    def __init__(self):
-        self.blocks = []
-
-    def map(self, function, items, *, threads=0):
-        for item in items:
-            self.blocks.append(item)
-            yield function(item)
-
-
 @pytest.mark.parametrize("method", ["sampled", "mutual", "cosine"])
 def test_the_same_bytes_however_the_work_is_shared(context, stages, tmp_path, monkeypatch, method):
     sampled_of(Corpus.load(stages / "preprocess" / "corpus")).save(
@@ -262,7 +250,7 @@ def test_the_same_bytes_however_the_work_is_shared(context, stages, tmp_path, mo
     monkeypatch.setattr(label_silver, "_PAIRS_A_BLOCK", 48)
     counting = Counting()
     expected = shared_out(context, counting, tmp_path / "one", method=method)
-    assert [len(block.pairs) for block in counting.blocks] == [48, 48, 48, 16]
+    assert [len(block.pairs) for block in counting.items] == [48, 48, 48, 16]
     assert shared_out(context, Processes(2), tmp_path / "two", method=method) == expected
     figures = [json.loads(found.pop("summary.json")) for found in (whole, expected)]
     assert whole == expected
@@ -288,7 +276,7 @@ def test_chance_pairs_sentences_half_the_sample_apart(context, stages):
     counting = Counting()
     context = replace(context, engine=counting)
     label.run(context, pairs=50)
-    (block,) = counting.blocks
+    (block,) = counting.items
     assert block.others.tolist() == [*block.pairs[25:], *block.pairs[:25]]
     corpus = Corpus.load(stages / "preprocess" / "corpus")
     lexicon = Lexicon.load(stages / "lexicon")

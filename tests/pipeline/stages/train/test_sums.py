@@ -13,6 +13,7 @@ from pipeline.stages.featurize import load_edges
 from pipeline.stages.train import stage as train
 from pipeline.stages.train import sums as train_sums
 from pipeline.work.engine import Processes, Serial, open_engine
+from tests.pipeline.stages.made_by_hand import Counting
 from tests.pipeline.stages.train.test_train import context_of, lasting, written
 
 OPTIONS = {"passes": 4, "tolerance": 0.0}
@@ -29,22 +30,10 @@ def _small_pieces(monkeypatch):
     monkeypatch.setattr(train_sums, "LEAST_PAIRS", 50)
 
 
-class Elsewhere(Serial):
-    """Stands for a cluster: counts the pieces it was given."""
-
-    def __init__(self):
-        self.pieces = []
-
-    def map(self, function, items, *, threads=0):
-        for item in items:
-            self.pieces.append(item)
-            yield function(item)
-
-
 @pytest.fixture
 def elsewhere(monkeypatch):
-    monkeypatch.setattr(train_sums, "Dask", Elsewhere)
-    return Elsewhere()
+    monkeypatch.setattr(train_sums, "Dask", Counting)
+    return Counting()
 
 
 def trained(stages, folder, engine=None, *, jobs=1, **options):
@@ -69,9 +58,9 @@ def trained(stages, folder, engine=None, *, jobs=1, **options):
 def test_the_same_bytes(stages, tmp_path, elsewhere, options):
     expected = trained(stages, tmp_path / "one", **options)
     assert trained(stages, tmp_path / "two", Processes(2), jobs=2, **options) == expected
-    assert not elsewhere.pieces
+    assert not elsewhere.items
     assert trained(stages, tmp_path / "cluster", elsewhere, **options) == expected
-    assert {tuple(piece.pairs[:1]) for piece in elsewhere.pieces} == {(0,), (16,), (32,), (48,)}
+    assert {tuple(piece.pairs[:1]) for piece in elsewhere.items} == {(0,), (16,), (32,), (48,)}
 
 
 def test_the_sums_are_those_of_a_plain_loop(stages, tmp_path, elsewhere):
@@ -95,7 +84,7 @@ def test_the_sums_are_those_of_a_plain_loop(stages, tmp_path, elsewhere):
             psi[r] += vertex.psi
             loss[r] += vertex.loss
     w_s, ell_s = batch_vertex(problem, weights, 0.5)
-    assert [len(piece.pairs) for piece in elsewhere.pieces] == [16, 16, 16, 8]
+    assert [len(piece.pairs) for piece in elsewhere.items] == [16, 16, 16, 8]
     np.testing.assert_allclose(w_s, psi / (0.5 * 56), rtol=1e-12, atol=1e-12)
     np.testing.assert_allclose(ell_s, loss / 56, rtol=1e-12)
 
@@ -103,7 +92,7 @@ def test_the_sums_are_those_of_a_plain_loop(stages, tmp_path, elsewhere):
 def test_few_pairs_are_not_sent(stages, tmp_path, elsewhere, monkeypatch):
     monkeypatch.setattr(train_sums, "LEAST_PAIRS", 61)
     trained(stages, tmp_path / "out", elsewhere)
-    assert not elsewhere.pieces
+    assert not elsewhere.items
 
 
 def test_features_made_again_in_the_same_folder_are_read_again(tmp_path, elsewhere):

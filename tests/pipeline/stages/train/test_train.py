@@ -12,16 +12,9 @@ from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import Edges, Resources, compute
+from align.learning import cross_validation
 from align.learning.calibration import Calibration, rare_words
-from align.learning.cross_validation import (
-    Learner,
-    Setting,
-    folds,
-    grid_around,
-    select,
-    texts_of,
-    with_setting,
-)
+from align.learning.cross_validation import Learner, Setting
 from align.learning.held_out_calibration import calibrate
 from align.links import Link
 from align.matching.assignment import solve
@@ -196,7 +189,7 @@ def test_a_model_of_several_links_a_word(stages, tmp_path):
         Learner(edges, labels, max_fertility=2),
         model.weights,
         pairs=np.arange(60),
-        texts=texts_of(corpus),
+        texts=cross_validation.texts_of(corpus),
         rare=rare,
     )
 
@@ -224,11 +217,13 @@ def test_lam_and_cost_are_chosen_by_folds(stages, tmp_path, capsys, fertility):
         max_fertility=fertility,
         origin=Weights.load(known).weights,
     )
-    parts = folds(texts_of(Corpus.load(stages / "preprocess" / "corpus")), 3, 2)
-    _, expected = select(learner, grid_around(0.05, 1.5)[:2], parts)
+    parts = cross_validation.folds(
+        cross_validation.texts_of(Corpus.load(stages / "preprocess" / "corpus")), 3, 2
+    )
+    _, expected = cross_validation.select(learner, cross_validation.grid_around(0.05, 1.5)[:2], parts)
     assert table[:2] == [row.as_dict() for row in expected]
     model = Model.load(tmp_path / "out")
-    chosen = with_setting(learner, Setting(best["lam"], best["cost_fn"]))
+    chosen = cross_validation.with_setting(learner, Setting(best["lam"], best["cost_fn"]))
     np.testing.assert_array_equal(model.weights, chosen.weights(np.arange(60)))
     assert model.options["lam"] == best["lam"]
     line = f"3 folds, 15 settings: lam {best['lam']:g} and cost_fn {best['cost_fn']:g} chosen, held-out AER"
@@ -288,9 +283,8 @@ class Killed(BaseException):
     """Stands for a kill: nothing catches it."""
 
 
-@pytest.mark.parametrize(("solver", "at"), [("bcfw", 1), *((solver, 4) for solver in SOLVERS)])
-def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, monkeypatch, capsys, solver, at):
-    options = {"passes": 7, "tolerance": 0.0, "solver": solver}
+def killed_and_gone_on_with(stages, tmp_path, monkeypatch, capsys, at, options):
+    """Kill a run after a pass and run it again: it must end with the bytes of an undisturbed one."""
     train.run(context_of(stages, tmp_path / "undisturbed"), **options)
 
     def kill(progress):
@@ -306,6 +300,12 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, mon
     train.run(context_of(stages, tmp_path / "killed"), **options)
     assert "goes on after pass " in capsys.readouterr().err
     assert lasting(tmp_path / "killed") == lasting(tmp_path / "undisturbed")
+
+
+@pytest.mark.parametrize(("solver", "at"), [("bcfw", 1), *((solver, 4) for solver in SOLVERS)])
+def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, monkeypatch, capsys, solver, at):
+    options = {"passes": 7, "tolerance": 0.0, "solver": solver}
+    killed_and_gone_on_with(stages, tmp_path, monkeypatch, capsys, at, options)
 
 
 def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages, tmp_path, monkeypatch):
@@ -652,21 +652,7 @@ class TestExtragradient:
         self, stages, tmp_path, monkeypatch, capsys, solver, ball
     ):
         options = {"solver": solver, "fertility": 1, "passes": 12, "tolerance": 0.0, "ball": ball}
-        train.run(context_of(stages, tmp_path / "undisturbed"), **options)
-
-        def kill(progress):
-            if progress.row.passes == 4:
-                raise Killed
-
-        with monkeypatch.context() as patched:
-            patched.setattr(solving, "_teller", lambda context: kill)
-            with pytest.raises(Killed):
-                train.run(context_of(stages, tmp_path / "killed"), **options)
-        assert [path.name for path in (tmp_path / "killed").iterdir()] == [train.CHECKPOINT]
-        capsys.readouterr()
-        train.run(context_of(stages, tmp_path / "killed"), **options)
-        assert "goes on after pass " in capsys.readouterr().err
-        assert lasting(tmp_path / "killed") == lasting(tmp_path / "undisturbed")
+        killed_and_gone_on_with(stages, tmp_path, monkeypatch, capsys, 4, options)
         model = Model.load(tmp_path / "killed")
         assert model.options["solver"] == solver
         assert model.options.get("ball") == ball
