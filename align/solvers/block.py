@@ -40,47 +40,39 @@ from align.solvers.options import at_least, one_of, option
 _CACHE_SHARE, _CACHE_PASSES = 0.3, 50
 
 
-class Settings(NamedTuple):
-    """What a step depends on: the first weight that may not be negative, lam, whether an average is kept."""
+class Blocks(NamedTuple):
+    """What a step reads and changes: lam, and of the same names the fields of :class:`BlockState`."""
 
-    nonnegative: int
     lam: float
-    averaging: bool
-
-
-class Iterates(NamedTuple):
-    """The arrays of :class:`BlockState` that a step changes."""
-
-    v: np.ndarray
-    w: np.ndarray
-    v_average: np.ndarray
-    ells: np.ndarray
+    nonnegative: int
     w_blocks: np.ndarray
     ell_blocks: np.ndarray
-
-
-class Cache(NamedTuple):
-    """The cached vertices of :class:`BlockState`."""
-
-    w_cache: np.ndarray
-    ell_cache: np.ndarray
+    v: np.ndarray
+    w: np.ndarray
+    ells: np.ndarray
+    v_average: np.ndarray
     stamps: np.ndarray
+    alphas: np.ndarray
+    w_known: np.ndarray
+    ell_known: np.ndarray
 
 
 @dataclass(kw_only=True)
 class BlockState(DualState):
-    """The state of :class:`BlockFrankWolfe` and of :class:`~align.solvers.minibatch.Minibatch`.
+    """The state of the block-coordinate solvers.
 
     Attributes
     ----------
-    v_average : ndarray of float64, shape (d,)
-        Average of v over the oracle's steps k = 0, 1, ..., with weight in proportion to k + 1.
+    v_average : ndarray of float64, shape (d,) or (0,)
+        Average of v over the oracle's steps k = 0, 1, ..., with weights in proportion to k + 1, where kept.
     w_blocks, ell_blocks : ndarray of float64, shapes (n, d) and (n,)
         w_i and ell_i.
-    w_cache, ell_cache : ndarray of float64, shapes (n, cache, d) and (n, cache)
-        Vertices (w_s, ell_s) that the oracle gave for each block.
-    stamps : ndarray of int64, shape (n, cache)
+    w_known, ell_known : ndarray of float64, shapes (n, room, d) and (n, room)
+        Vertices (w_s, ell_s) that the oracle gave for each block; the first is gold.
+    stamps : ndarray of int64, shape (n, room)
         When each of them was used last; 0: the place is free.
+    alphas : ndarray of float64, shape (n, room)
+        Their weights in (w_i, ell_i), which add up to 1 for each block; all 0 where they are not kept.
     gaps : ndarray of float64, shape (n,)
         The block gaps that the oracle met last.
     """
@@ -88,25 +80,20 @@ class BlockState(DualState):
     v_average: np.ndarray
     w_blocks: np.ndarray
     ell_blocks: np.ndarray
-    w_cache: np.ndarray
-    ell_cache: np.ndarray
+    w_known: np.ndarray
+    ell_known: np.ndarray
     stamps: np.ndarray
+    alphas: np.ndarray
     gaps: np.ndarray
 
-    @property
-    def iterates(self) -> Iterates:
-        """Return the arrays that a step changes."""
-        return Iterates(self.v, self.w, self.v_average, self.ells, self.w_blocks, self.ell_blocks)
-
-    @property
-    def cached(self) -> Cache:
-        """Return the cached vertices."""
-        return Cache(self.w_cache, self.ell_cache, self.stamps)
+    def blocks(self, lam: float) -> Blocks:
+        """Return what a step reads and changes."""
+        return Blocks(lam, *(getattr(self, name) for name in Blocks._fields[1:]))
 
 
 @dataclass(frozen=True, kw_only=True)
-class BlockFrankWolfe(DualSolver[BlockState]):
-    """Block-coordinate Frank-Wolfe, exact steps, cached vertices.
+class BlockSolver(DualSolver[BlockState]):
+    """A solver that moves one block at a time.
 
     Parameters
     ----------
@@ -114,6 +101,44 @@ class BlockFrankWolfe(DualSolver[BlockState]):
         Of a pass: permutation (each pair once), uniform (drawn with replacement), cyclic (as they come), or
         gaps (drawn in proportion to how far each pair was from its best when last met); minibatch does
         without the last.
+    """
+
+    state_type = BlockState
+
+    block_order: str = one_of(*BLOCK_ORDERS, "gaps")
+
+    def new_block_state(
+        self,
+        problem: Problem,
+        origin: np.ndarray,
+        room: int,
+        *,
+        averaging: bool = False,
+        weighted: bool = False,
+    ) -> BlockState:
+        """Return the start: all mass on the gold labellings, whose vertex is (0, 0)."""
+        n, d = problem.n, problem.d
+        gold = np.tile(np.arange(room) == 0, (n, 1))
+        return self.new_dual_state(
+            problem,
+            origin,
+            v_average=origin.copy() if averaging else np.zeros(0),
+            w_blocks=np.zeros((n, d)),
+            ell_blocks=np.zeros(n),
+            w_known=np.zeros((n, room, d)),
+            ell_known=np.zeros((n, room)),
+            stamps=gold.astype(np.int64),
+            alphas=gold * float(weighted),
+            gaps=np.zeros(n),
+        )
+
+
+@dataclass(frozen=True, kw_only=True)
+class BlockFrankWolfe(BlockSolver):
+    """Block-coordinate Frank-Wolfe, exact steps, cached vertices.
+
+    Parameters
+    ----------
     averaging : bool
         Whether the weighted average of the iterates is kept, measured and may be the result.
     cache : int
@@ -121,54 +146,29 @@ class BlockFrankWolfe(DualSolver[BlockState]):
     """
 
     name = "bcfw"
-    state_type = BlockState
 
-    block_order: str = one_of(*BLOCK_ORDERS, "gaps")
     averaging: bool = option(True, "true or false", lambda value: isinstance(value, bool))
     cache: int = at_least(0, 10)
 
     def start(self, problem: Problem, origin: np.ndarray) -> BlockState:
         """Return the start: all mass on the gold labellings."""
-        n, d = problem.n, problem.d
-        stamps = np.zeros((n, self.cache), dtype=np.int64)
-        stamps[:, :1] = 1  # the vertex of the gold labelling is (0, 0)
-        return self.new_dual_state(
-            problem,
-            origin,
-            v_average=origin.copy(),
-            w_blocks=np.zeros((n, d)),
-            ell_blocks=np.zeros(n),
-            w_cache=np.zeros((n, self.cache, d)),
-            ell_cache=np.zeros((n, self.cache)),
-            stamps=stamps,
-            gaps=np.zeros(n),
-        )
+        return self.new_block_state(problem, origin, self.cache, averaging=self.averaging)
 
     def one_pass(self, problem: Problem, state: BlockState) -> None:
         """Take n steps of the oracle, then as many of the cache as pay."""
         order, chances = planned(state, self.block_order, problem.n)
-        tree, settings = gap_tree(state.gaps), self.settings(problem)
+        tree, blocks = gap_tree(state.gaps), state.blocks(self.lam)
         oracle_pass, data = pass_over(problem, _oracle_pass)
-        met = oracle_pass(
-            data,
-            order,
-            chances,
-            tree,
-            state.passes * problem.n,
-            stamp_of(state.passes),
-            settings,
-            state.iterates,
-            state.cached,
-        )
+        taken, stamp = state.passes * problem.n, stamp_of(state.passes)
+        met = oracle_pass(data, order, chances, tree, taken, stamp, blocks)
         state.gaps[:] = tree[len(tree) // 2 :][: problem.n]
-        close_pass(state, order, met, settings)
+        close_pass(state, order, met, blocks)
 
     def measure(self, problem: Problem, state: BlockState) -> tuple[Value, Value]:
         """Return primal, dual and gap of the iterate and of the average."""
         with_average = self.averaging and state.passes > 0  # at the start they are the same
-        average = projection(state.v_average, problem.nonnegative)
-        weights = np.stack([state.w, average] if with_average else [state.w])
-        values = evaluate(problem, weights, state.ells, self.lam, origin=state.origin)
+        weights = [state.w, self.weights(state, averaged=True)] if with_average else [state.w]
+        values = evaluate(problem, np.stack(weights), state.ells, self.lam, origin=state.origin)
         state.oracle_calls += len(values) * problem.n
         if not with_average:
             values.append(values[0] if self.averaging else UNMEASURED)
@@ -178,20 +178,15 @@ class BlockFrankWolfe(DualSolver[BlockState]):
         """Return the weights of the iterate or of the average."""
         return projection(state.v_average if averaged else state.v, state.nonnegative)
 
-    def settings(self, problem: Problem) -> Settings:
-        """Return what a step depends on."""
-        return Settings(problem.nonnegative, self.lam, self.averaging)
-
 
 def stamp_of(passes: int) -> int:
     """Return the time of the pass after ``passes`` passes; its passes over the cache follow at 1, 2, ..."""
     return 1 + (passes + 1) * (_CACHE_PASSES + 1)
 
 
-def close_pass(state: BlockState, order: np.ndarray, met: float, settings: Settings) -> None:
-    """Take the steps of the cache over the blocks ``order``, sum up the blocks and count the pass."""
-    stamp = stamp_of(state.passes) + 1
-    _cached_passes(order, _CACHE_SHARE * met, stamp, settings, state.iterates, state.cached)
+def close_pass(state: BlockState, order: np.ndarray, met: float, blocks: Blocks) -> None:
+    """Take the steps of the cache over the blocks of ``order``, sum up the blocks and count the pass."""
+    _cached_passes(order, _CACHE_SHARE * met, stamp_of(state.passes) + 1, blocks)
     # summed anew from the blocks, so that rounding of many small steps cannot build up
     state.v[:] = state.origin + state.w_blocks.sum(axis=0)
     state.w[:] = projection(state.v, state.nonnegative)
@@ -208,125 +203,114 @@ def _oracle_pass(
     tree: np.ndarray,
     taken: int,
     stamp: int,
-    settings: Settings,
-    iterates: Iterates,
-    cached: Cache,
+    blocks: Blocks,
 ) -> float:
     """Take one step of the oracle for each block of the pass; returns the sum of the block gaps met."""
     work = workspace(data)
-    psi, met = np.empty(len(iterates.w)), 0.0
+    psi, met = np.empty(len(blocks.w)), 0.0
     for place in range(len(order)):
         i = next_block(place, order, chances, tree)
-        loss = vertex(data, iterates.w, i, psi, work)
-        gap = step(i, psi, loss, taken + place, stamp, settings, iterates, cached)
+        loss = vertex(data, blocks.w, i, psi, work)
+        gap = step(i, psi, loss, taken + place, stamp, blocks)
         renew(tree, i, gap)
         met += gap
     return met
 
 
 @kernel
-def step(
-    i: int,
-    psi: np.ndarray,
-    loss: float,
-    k: int,
-    stamp: int,
-    settings: Settings,
-    iterates: Iterates,
-    cached: Cache,
-) -> float:
+def step(i: int, psi: np.ndarray, loss: float, k: int, stamp: int, blocks: Blocks) -> float:
     """Move block i towards the oracle's vertex: iteration k of Algorithm 4; returns the block's gap."""
-    n, lam = len(iterates.ell_blocks), settings.lam
+    n, lam = len(blocks.ell_blocks), blocks.lam
     # step 4: the vertex
     w_s, ell_s = psi / (lam * n), loss / n
     # step 5: exact line search
-    gamma, gap = exact_step(iterates.w, iterates.w_blocks[i], iterates.ell_blocks[i], w_s, ell_s, lam, 1.0)
+    gamma, gap = exact_step(blocks.w, blocks.w_blocks[i], blocks.ell_blocks[i], w_s, ell_s, lam, 1.0)
     # steps 6 and 7: the block, and the sums over the blocks
-    move(i, w_s, ell_s, gamma, settings, iterates)
-    remember(i, w_s, ell_s, stamp, cached)
-    if settings.averaging:
-        average(k, iterates)
+    move(i, w_s, ell_s, gamma, blocks)
+    remember(i, w_s, ell_s, stamp, blocks)
+    average(k, blocks)
     return max(gap, 0.0)
 
 
 @kernel
-def _cached_passes(
-    order: np.ndarray, target: float, stamp: int, settings: Settings, iterates: Iterates, cached: Cache
-) -> None:
+def _cached_passes(order: np.ndarray, target: float, stamp: int, blocks: Blocks) -> None:
     """Pass over the cached vertices until the block gaps met in a pass add up to ``target`` at most."""
-    w, lam = iterates.w, settings.lam
-    if cached.ell_cache.shape[1] == 0:
+    w, lam = blocks.w, blocks.lam
+    if blocks.stamps.shape[1] == 0:
         return
     for turn in range(_CACHE_PASSES):
         met = 0.0
         for i in order:
-            at = _best_cached(i, w, lam, cached)
-            w_s, ell_s = cached.w_cache[i, at], cached.ell_cache[i, at]
-            gamma, gap = exact_step(w, iterates.w_blocks[i], iterates.ell_blocks[i], w_s, ell_s, lam, 1.0)
+            at = _best_cached(i, blocks)
+            w_s, ell_s = blocks.w_known[i, at], blocks.ell_known[i, at]
+            gamma, gap = exact_step(w, blocks.w_blocks[i], blocks.ell_blocks[i], w_s, ell_s, lam, 1.0)
             if gap > 0.0:
-                move(i, w_s, ell_s, gamma, settings, iterates)
-                cached.stamps[i, at] = stamp + turn
+                move(i, w_s, ell_s, gamma, blocks)
+                blocks.stamps[i, at] = stamp + turn
                 met += gap
         if met <= target:
             return
 
 
 @kernel
-def move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, settings: Settings, iterates: Iterates) -> None:
+def move(i: int, w_s: np.ndarray, ell_s: float, gamma: float, blocks: Blocks) -> None:
     """Move block i by ``gamma`` towards (w_s, ell_s), and the sums over the blocks with it."""
-    v, w, _, ells, w_blocks, ell_blocks = iterates
+    v, w, w_i, ell_blocks = blocks.v, blocks.w, blocks.w_blocks[i], blocks.ell_blocks
     for j in range(len(w)):
-        before = w_blocks[i, j]
-        w_blocks[i, j] = (1.0 - gamma) * before + gamma * w_s[j]
-        v[j] += w_blocks[i, j] - before
-        w[j] = v[j] if j < settings.nonnegative else max(v[j], 0.0)
+        before = w_i[j]
+        w_i[j] = (1.0 - gamma) * before + gamma * w_s[j]
+        v[j] += w_i[j] - before
+        w[j] = v[j] if j < blocks.nonnegative else max(v[j], 0.0)
     before = ell_blocks[i]
     ell_blocks[i] = (1.0 - gamma) * before + gamma * ell_s
-    ells[0] += ell_blocks[i] - before
+    blocks.ells[0] += ell_blocks[i] - before
 
 
 @kernel
-def remember(i: int, w_s: np.ndarray, ell_s: float, stamp: int, cached: Cache) -> None:
-    """Put a vertex into the cache of block i, in the place of the one unused for longest."""
-    w_cache, ell_cache, stamps = cached.w_cache[i], cached.ell_cache[i], cached.stamps[i]
-    if len(stamps) == 0:
-        return
-    at = 0
+def remember(i: int, w_s: np.ndarray, ell_s: float, stamp: int, blocks: Blocks) -> int:
+    """Return the place of a vertex of block i: where it is, or the one without weight unused for longest.
+
+    -1 if there is none.
+    """
+    w_known, ell_known = blocks.w_known[i], blocks.ell_known[i]
+    stamps, alphas = blocks.stamps[i], blocks.alphas[i]
+    at = -1
     for place in range(len(stamps)):
-        known = stamps[place] > 0 and ell_cache[place] == ell_s
+        known = stamps[place] > 0 and ell_known[place] == ell_s
         for j in range(len(w_s)):
-            known = known and w_cache[place, j] == w_s[j]
+            known = known and w_known[place, j] == w_s[j]
         if known:
             stamps[place] = stamp
-            return
-        if stamps[place] < stamps[at]:
+            return place
+        if alphas[place] == 0.0 and (at < 0 or stamps[place] < stamps[at]):
             at = place
-    for j in range(len(w_s)):
-        w_cache[at, j] = w_s[j]
-    ell_cache[at] = ell_s
-    stamps[at] = stamp
+    if at >= 0:
+        w_known[at], ell_known[at], stamps[at] = w_s, ell_s, stamp
+    return at
 
 
 @kernel
-def _best_cached(i: int, w: np.ndarray, lam: float, cached: Cache) -> int:
+def _best_cached(i: int, blocks: Blocks) -> int:
     """Return the place of the cached vertex of block i that maximises ell_s - lam <w, w_s>."""
-    w_cache, ell_cache, stamps = cached.w_cache[i], cached.ell_cache[i], cached.stamps[i]
+    w, lam, w_known, stamps = blocks.w, blocks.lam, blocks.w_known[i], blocks.stamps[i]
     best, at = -np.inf, 0
     for place in range(len(stamps)):
         if stamps[place] > 0:
-            value = ell_cache[place]
+            value = blocks.ell_known[i, place]
             for j in range(len(w)):
-                value -= lam * w[j] * w_cache[place, j]
+                value -= lam * w[j] * w_known[place, j]
             if value > best:
                 best, at = value, place
     return at
 
 
 @kernel
-def average(k: int, iterates: Iterates) -> None:
-    """Take the iterate after step k = 0, 1, ... into the weighted average."""
-    v, _, v_average, ells, _, _ = iterates
+def average(k: int, blocks: Blocks) -> None:
+    """Take the iterate after step k = 0, 1, ... into the weighted average, if there is one."""
+    v, v_average, ells = blocks.v, blocks.v_average, blocks.ells
+    if len(v_average) == 0:
+        return
     keep, add = k / (k + 2.0), 2.0 / (k + 2.0)
-    for j in range(len(v)):
+    for j in range(len(v_average)):
         v_average[j] = keep * v_average[j] + add * v[j]
     ells[1] = keep * ells[1] + add * ells[0]

@@ -46,7 +46,9 @@ from typing import ClassVar
 import numpy as np
 
 from align.core.kernels import kernel
-from align.matching.projections import project_pair, scratch
+from align.core.ragged import offsets_of
+from align.matching.assignment import largest
+from align.matching.projections import project_pair
 from align.problems.matching import SURE, WRONG, MatchingData, MatchingProblem, scores
 from align.problems.objective import Value, batch_vertex
 from align.problems.protocol import Problem
@@ -147,13 +149,16 @@ class Extragradient(Solver[SaddleState]):
         metric = (gram_metric if self.metric == "gram" else identity_metric)(problem, ratio)
         a = self._pull(problem.n) * float(metric.units.max())
         lipschitz = 0.5 * (a + math.sqrt(a * a + 4.0 * metric.norm**2))
-        sizes = shapes.astype(np.int64)
-        price_starts = np.concatenate([[0], np.cumsum(sizes.max(axis=1))])
-        edges = int(sizes.prod(axis=1).sum()) if self.memory == "edges" else 0
+        price_starts = offsets_of(shapes.max(axis=1))
+        counts = shapes.prod(axis=1, dtype=np.int64)
+        sure = sum(
+            np.count_nonzero(kinds[first : first + count] == SURE)
+            for first, count in zip(starts, counts, strict=True)
+        )
         state = self.new_state(
             problem,
             origin,
-            constant=float(costs[1]) * _sure_links(kinds, shapes, starts) / problem.n,
+            constant=float(costs[1]) * sure / problem.n,
             lipschitz=lipschitz or 1.0,
             axes=metric.axes,
             units=metric.units,
@@ -161,7 +166,7 @@ class Extragradient(Solver[SaddleState]):
             w_sum=np.zeros(problem.d),
             s=np.zeros(problem.d),
             moved=np.zeros(problem.d),
-            edges=np.zeros(edges),
+            edges=np.zeros(counts.sum() if self.memory == "edges" else 0),
             prices=np.zeros((2, price_starts[-1])),
             price_starts=price_starts,
         )
@@ -178,23 +183,20 @@ class Extragradient(Solver[SaddleState]):
             return w if self.ball is None else origin + metric.onto_ball(w - origin, self.ball)
 
         v = moved_by(origin, state.s)
-        moved_v, moved_u = np.zeros(problem.d), np.zeros(problem.d)
-        state.cost = _extrapolate(
+        earlier = state.w_sum if self.memory == "weights" else state.w
+        state.cost, moved_v, state.moved[:] = _extrapolate(
             problem.data,
             v,
-            state.w_sum if self.memory == "weights" else state.w,
+            earlier,
             state.passes,
             eta,
             self.entropic,
             state.edges,
             state.prices,
             state.price_starts,
-            moved_v,
-            moved_u,
         )
         state.w[:] = moved_by(v, -(moved_v + pull * (v - origin)))
-        state.moved[:] = moved_u
-        state.s -= moved_u + pull * (state.w - origin)
+        state.s -= state.moved + pull * (state.w - origin)
         state.w_sum += state.w
         state.cost_sum += state.cost
         state.passes += 1
@@ -289,56 +291,52 @@ def _extrapolate(
     s_edges: np.ndarray,
     prices: np.ndarray,
     price_starts: np.ndarray,
-    moved_v: np.ndarray,
-    moved_u: np.ndarray,
-) -> float:
-    """Find z of v and of u; add F z - F y of both to ``moved_v`` and ``moved_u``, return <c, z> of u.
+) -> tuple[float, np.ndarray, np.ndarray]:
+    """Find z of v and of u; return <c, z> of u, and F z - F y of both.
 
     ``earlier`` is the sum of the w of the t iterations made, or, where s of each edge is kept in ``s_edges``,
     the last of them.
     """
     features, kinds, shapes, starts, costs = data.features, data.kinds, data.shapes, data.starts, data.costs
-    largest = 0
-    for i in range(len(shapes)):
-        largest = max(largest, shapes[i, 0] * shapes[i, 1])
-    theta, before, point, z = np.empty(largest), np.empty(largest), np.empty(largest), np.empty(largest)
-    work, place, cost = scratch(shapes), 0, 0.0
+    _, most = largest(shapes)
+    theta, before, point, z = np.empty(most), np.empty(most), np.empty(most), np.empty(most)
+    place, cost, moved_v, moved_u, cold = 0, 0.0, np.zeros(len(v)), np.zeros(len(v)), np.empty(0)
     for i in range(len(shapes)):
         n, m = int(shapes[i, 0]), int(shapes[i, 1])
         count, longer = n * m, max(n, m, 1)
         x, kind = features[starts[i] : starts[i] + count], kinds[starts[i] : starts[i] + count]
         scores(x, v, theta)
         scores(x, earlier, before)
-        start = -np.log(longer) if entropic else 1.0 / longer
+        origin = -np.log(longer) if entropic else 1.0 / longer
         for edge in range(count):
             c = costs[0] if kind[edge] == WRONG else (-costs[1] if kind[edge] == SURE else 0.0)
             theta[edge] += c
             if len(s_edges) == 0:
-                point[edge] = start + eta * (before[edge] + t * c)
+                point[edge] = origin + eta * (before[edge] + t * c)
             else:
                 if t > 0:
                     s_edges[place + edge] += before[edge] + c
-                point[edge] = start + eta * s_edges[place + edge]
+                point[edge] = origin + eta * s_edges[place + edge]
             if not (np.isfinite(point[edge]) and np.isfinite(theta[edge])):
                 raise ValueError("a score <w, x> is NaN or infinite; give finite features and weights")
-        first, last = price_starts[i], price_starts[i + 1]
-        project_pair(point[:count], n, m, entropic, t > 0, prices[0, first:last], z[:count], work)
+        known_v = prices[0, price_starts[i] : price_starts[i + 1]]
+        known_u = prices[1, price_starts[i] : price_starts[i + 1]]
+        _, short, long = project_pair(point[:count], n, m, entropic, known_v if t > 0 else cold, z[:count])
+        known_v[:] = long
         _add(x, kind, z, moved_v)
         for edge in range(count):
             if entropic:  # z itself may be too small for a number
                 j, k = edge // m, edge % m
-                if n > m:
-                    point[edge] -= work[2][0, k] + work[2][1, j]
-                else:
-                    point[edge] -= work[2][0, j] + work[2][1, k]
+                point[edge] -= short[k] + long[j] if n > m else short[j] + long[k]
                 point[edge] += eta * theta[edge]
             else:
                 point[edge] = z[edge] + eta * theta[edge]
-        project_pair(point[:count], n, m, entropic, t > 0, prices[1, first:last], z[:count], work)
+        _, _, long = project_pair(point[:count], n, m, entropic, known_u if t > 0 else cold, z[:count])
+        known_u[:] = long
         _add(x, kind, z, moved_u)
         cost += _cost(kind, z, costs)
         place += count
-    return cost
+    return cost, moved_v, moved_u
 
 
 @kernel
@@ -375,14 +373,4 @@ def _cost(kind: np.ndarray, z: np.ndarray, costs: np.ndarray) -> float:
             total += costs[0] * z[edge]
         elif kind[edge] == SURE:
             total -= costs[1] * z[edge]
-    return total
-
-
-@kernel
-def _sure_links(kinds: np.ndarray, shapes: np.ndarray, starts: np.ndarray) -> int:
-    """Return the number of sure links of all pairs."""
-    total = 0
-    for i in range(len(shapes)):
-        for edge in range(starts[i], starts[i] + shapes[i, 0] * shapes[i, 1]):
-            total += kinds[edge] == SURE
     return total

@@ -167,18 +167,8 @@ class Solver(ABC, Generic[AnyState]):
             state.history.pop()
             record(measured=True)
         averaged, value = _better(state.history[-1])
-        return Fit(
-            weights=self.weights(state, averaged=averaged),
-            averaged=averaged,
-            primal=value.primal,
-            dual=value.dual,
-            gap=value.gap,
-            status=status,
-            passes=state.passes,
-            oracle_calls=state.oracle_calls,
-            seconds=state.seconds,
-            history=tuple(state.history),
-        )
+        weights, stands = self.weights(state, averaged=averaged), state.history[-1]
+        return Fit(weights, averaged, *value, status, *stands[:3], tuple(state.history))
 
     def check_state(self, state: AnyState, problem: Problem, origin: np.ndarray | None = None) -> None:
         """Raise ValueError if a state is of another run than of this problem from this origin."""
@@ -186,13 +176,8 @@ class Solver(ABC, Generic[AnyState]):
 
     def new_state(self, problem: Problem, origin: np.ndarray, **own: Any) -> AnyState:
         """Return the state at w = w_0, given the fields that are this solver's own."""
-        made: Any = self.state_type(
-            made_for=self._made_for(problem),
-            origin=origin,
-            w=origin.copy(),
-            history=[],
-            **own,
-        )
+        made_for = self._made_for(problem)
+        made: Any = self.state_type(made_for=made_for, origin=origin, w=origin.copy(), history=[], **own)
         return cast(AnyState, made)
 
     def _made_for(self, problem: Problem) -> dict[str, Any]:

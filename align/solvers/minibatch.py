@@ -24,10 +24,8 @@ from align.problems.objective import exact_step
 from align.problems.protocol import Problem
 from align.solvers.block import (
     BlockFrankWolfe,
+    Blocks,
     BlockState,
-    Cache,
-    Iterates,
-    Settings,
     average,
     close_pass,
     move,
@@ -61,74 +59,53 @@ class Minibatch(BlockFrankWolfe):
     def one_pass(self, problem: Problem, state: BlockState) -> None:
         """Take the steps of all minibatches, then as many of the cache as pay."""
         order, _ = planned(state, self.block_order, problem.n)
-        settings, met = self.settings(problem), 0.0
+        blocks, met, stamp = state.blocks(self.lam), 0.0, stamp_of(state.passes)
         take = _joint_step if self.joint else _block_steps
         with ThreadPoolExecutor(self.jobs) as threads:
             for start in range(0, problem.n, self.batch):
-                blocks = order[start : start + self.batch]
-                parts = [part for part in np.array_split(blocks, self.jobs) if len(part)]
+                chosen = order[start : start + self.batch]
+                parts = [part for part in np.array_split(chosen, self.jobs) if len(part)]
                 # threads only pay where there is something to share
                 share = threads.map if len(parts) > 1 else map
                 found = list(share(partial(problem.oracles, state.w), parts))
                 psi, loss = (np.concatenate(each) for each in zip(*found, strict=True))
-                k = state.passes * problem.n + start
-                stamp = stamp_of(state.passes)
-                met += take(blocks, psi, loss, k, stamp, settings, state.iterates, state.cached)
-        close_pass(state, order, met, settings)
+                met += take(chosen, psi, loss, state.passes * problem.n + start, stamp, blocks)
+        close_pass(state, order, met, blocks)
 
 
 @kernel
 def _block_steps(
-    blocks: np.ndarray,
-    psi: np.ndarray,
-    loss: np.ndarray,
-    k: int,
-    stamp: int,
-    settings: Settings,
-    iterates: Iterates,
-    cached: Cache,
+    chosen: np.ndarray, psi: np.ndarray, loss: np.ndarray, k: int, stamp: int, blocks: Blocks
 ) -> float:
     """Move each block towards its vertex, psi (b, d) and loss (b,); returns the sum of the gaps met."""
     met = 0.0
-    for place in range(len(blocks)):
-        i = blocks[place]
-        met += step(i, psi[place], loss[place], k + place, stamp, settings, iterates, cached)
+    for place in range(len(chosen)):
+        met += step(chosen[place], psi[place], loss[place], k + place, stamp, blocks)
     return met
 
 
 @kernel
 def _joint_step(
-    blocks: np.ndarray,
-    psi: np.ndarray,
-    loss: np.ndarray,
-    k: int,
-    stamp: int,
-    settings: Settings,
-    iterates: Iterates,
-    cached: Cache,
+    chosen: np.ndarray, psi: np.ndarray, loss: np.ndarray, k: int, stamp: int, blocks: Blocks
 ) -> float:
     """Move all blocks by one step; returns their gap. A block drawn twice counts once."""
-    _, w, _, _, w_blocks, ell_blocks = iterates
-    n, lam = len(ell_blocks), settings.lam
-    w_from, w_to, ell_from, ell_to = np.zeros(len(w)), np.zeros(len(w)), 0.0, 0.0
-    chosen = np.zeros(n, dtype=np.bool_)
-    first = np.zeros(len(blocks), dtype=np.bool_)
-    for place in range(len(blocks)):
-        i = blocks[place]
-        first[place] = not chosen[i]
+    n, d, lam = len(blocks.ell_blocks), len(blocks.w), blocks.lam
+    w_from, w_to, ell_from, ell_to = np.zeros(d), np.zeros(d), 0.0, 0.0
+    met, first = np.zeros(n, dtype=np.bool_), np.zeros(len(chosen), dtype=np.bool_)
+    for place in range(len(chosen)):
+        i = chosen[place]
+        first[place] = not met[i]
         if first[place]:
-            chosen[i] = True
-            w_from += w_blocks[i]
-            ell_from += ell_blocks[i]
+            met[i] = True
+            w_from += blocks.w_blocks[i]
+            ell_from += blocks.ell_blocks[i]
             w_to += psi[place] / (lam * n)
             ell_to += loss[place] / n
-    gamma, gap = exact_step(w, w_from, ell_from, w_to, ell_to, lam, 1.0)
-    for place in range(len(blocks)):
-        i = blocks[place]
-        w_s, ell_s = psi[place] / (lam * n), loss[place] / n
+    gamma, gap = exact_step(blocks.w, w_from, ell_from, w_to, ell_to, lam, 1.0)
+    for place in range(len(chosen)):
+        i, w_s, ell_s = chosen[place], psi[place] / (lam * n), loss[place] / n
         if first[place]:
-            move(i, w_s, ell_s, gamma, settings, iterates)
-        remember(i, w_s, ell_s, stamp, cached)
-        if settings.averaging:
-            average(k + place, iterates)
+            move(i, w_s, ell_s, gamma, blocks)
+        remember(i, w_s, ell_s, stamp, blocks)
+        average(k + place, blocks)
     return max(gap, 0.0)

@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,8 +9,7 @@ from align.problems.matching import MatchingProblem
 from align.problems.objective import evaluate
 from align.problems.protocol import Vertex
 from align.solvers import SOLVERS
-from align.solvers.block import BlockFrankWolfe, BlockState, Cache, _best_cached
-from align.solvers.block import remember as remember_vertex
+from align.solvers.block import BlockFrankWolfe, BlockState, _best_cached, remember
 from align.solvers.block_order import BLOCK_ORDERS
 from tests.align.solvers.problems import (
     Edges,
@@ -17,6 +17,7 @@ from tests.align.solvers.problems import (
     Listed,
     Plain,
     bcfw,
+    check_resumed,
     fertile_pairs,
     pairs,
     solved_by_scipy,
@@ -140,28 +141,23 @@ def test_without_averaging_nothing_depends_on_the_average():
 
 
 def test_the_cache_gives_up_the_vertex_unused_for_longest():
-    w_cache, ell_cache, stamps = np.zeros((3, 2)), np.zeros(3), np.zeros(3, dtype=np.int64)
-
-    def remember(value, stamp):
-        cached = Cache(w_cache[None], ell_cache[None], stamps[None])
-        remember_vertex(0, np.array([value, -value]), value, stamp, cached)
-
-    for stamp, value in enumerate((1.0, 2.0, 1.0, 3.0, 4.0), 1):  # the second 1 renews the first
-        remember(value, stamp)
-    assert ell_cache.tolist() == [1.0, 4.0, 3.0]
-    assert w_cache.tolist() == [[1.0, -1.0], [4.0, -4.0], [3.0, -3.0]]
-    assert stamps.tolist() == [3, 5, 4]
+    state = BlockFrankWolfe(cache=3).start(Listed.random(1, 2, seed=0), np.zeros(2))
+    for stamp, value in enumerate((0.0, 2.0, 0.0, 3.0, 4.0), 1):  # the second 0 renews the first
+        remember(0, np.array([value, -value]), value, stamp, state.blocks(0.1))
+    assert state.ell_known[0].tolist() == [0.0, 4.0, 3.0]
+    assert state.w_known[0].tolist() == [[0.0, 0.0], [4.0, -4.0], [3.0, -3.0]]
+    assert state.stamps[0].tolist() == [3, 5, 4]
 
 
 def test_the_best_cached_vertex_is_found_among_those_there_are():
     generator = np.random.default_rng(0)
+    state = BlockFrankWolfe(cache=6).start(Listed.random(1, 4, seed=0), np.zeros(4))
     for _ in range(50):
-        w, w_cache, ell_cache = generator.normal(size=4), generator.normal(size=(6, 4)), generator.random(6)
-        stamps = generator.integers(0, 2, 6)
-        stamps[2] = 1
-        values = np.where(stamps > 0, ell_cache - 0.3 * w_cache @ w, -np.inf)
-        cached = Cache(w_cache[None], ell_cache[None], stamps[None])
-        assert _best_cached(0, w, 0.3, cached) == values.argmax()
+        state.w[:], state.w_known[0] = generator.normal(size=4), generator.normal(size=(6, 4))
+        state.ell_known[0], state.stamps[0] = generator.random(6), generator.integers(0, 2, 6)
+        state.stamps[0, 2] = 1
+        values = np.where(state.stamps > 0, state.ell_known - 0.3 * state.w_known @ state.w, -np.inf)
+        assert _best_cached(0, state.blocks(0.3)) == values.argmax()
 
 
 @pytest.mark.parametrize("averaging", [True, False])
@@ -188,23 +184,7 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, block_orde
     if plain:
         problem = Plain(problem)
     options = {"lam": 0.03, "passes": 9, "tolerance": 0, "seed": 5, "block_order": block_order}
-    whole = bcfw(problem, **options)
-
-    def stop(progress):
-        progress.state.save(tmp_path / "state.npz")
-        if progress.row.passes == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        bcfw(problem, **options, on_pass=stop)
-    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
-    resumed = bcfw(problem, **options, resume=BlockState.load(tmp_path / "state.npz"))
-    np.testing.assert_array_equal(resumed.weights, whole.weights)
-    assert resumed.averaged == whole.averaged
-    assert resumed.oracle_calls == whole.oracle_calls
-    for row, other in zip(resumed.history, whole.history, strict=True):
-        np.testing.assert_array_equal(row._replace(seconds=0), other._replace(seconds=0))
-    assert (np.diff([row.seconds for row in resumed.history]) >= 0).all()
+    check_resumed(tmp_path, partial(bcfw, problem, **options), BlockState)
 
 
 def test_a_finished_run_can_be_given_more_passes():

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from align.problems.objective import projection
-from align.solvers.block_away import AwaySteps, Settings, has_room, insert, step_towards
+from align.solvers.block import remember
+from align.solvers.block_away import AwaySteps, step_towards
 from tests.align.solvers.problems import Listed, bcfw, block_away, pairs, solved_by_scipy
 
 # The last of them are some of the few whose step drops an atom.
@@ -15,21 +16,21 @@ def at_some_point(seed, d=5, places=4):
     generator = np.random.default_rng(seed)
     problem = Listed.random(1, d, seed=seed, count=places + 2)
     state = AwaySteps(lam=0.1, room=places + 2).start(problem, np.zeros(d))
-    state.w_atoms[0, :places] = problem.psi[0, :places] / 0.1
-    state.ell_atoms[0, :places] = problem.loss[0, :places]
+    state.w_known[0, :places] = problem.psi[0, :places] / 0.1
+    state.ell_known[0, :places] = problem.loss[0, :places]
     state.stamps[0, :places] = 1
     state.alphas[0, :places] = generator.dirichlet(np.full(places, 0.3)) + 1e-6
     state.alphas[0, :places] /= state.alphas[0].sum()
-    state.w_blocks[0] = state.alphas[0] @ state.w_atoms[0]
-    state.ell_blocks[0] = state.ells[0] = state.alphas[0] @ state.ell_atoms[0]
+    state.w_blocks[0] = state.alphas[0] @ state.w_known[0]
+    state.ell_blocks[0] = state.ells[0] = state.alphas[0] @ state.ell_known[0]
     state.v[:] = state.w_blocks[0]
     state.w[:] = projection(state.v, state.nonnegative)
     return problem, state
 
 
 def dual_at(state, alphas):
-    w = alphas @ state.w_atoms[0]
-    return alphas @ state.ell_atoms[0] - 0.05 * w @ w
+    w = alphas @ state.w_known[0]
+    return alphas @ state.ell_known[0] - 0.05 * w @ w
 
 
 @both
@@ -37,9 +38,9 @@ def dual_at(state, alphas):
 def test_a_step_is_the_best_along_the_direction_of_the_definition(pairwise, seed):
     problem, state = at_some_point(seed)
     psi, loss = problem.oracle(state.w, 0)
-    s = insert(0, psi / 0.1, loss, 2, state.atoms)
+    s = remember(0, psi / 0.1, loss, 2, state.blocks(0.1))
     before = state.alphas[0].copy()
-    values = state.ell_atoms[0] - 0.1 * state.w_atoms[0] @ state.w
+    values = state.ell_known[0] - 0.1 * state.w_known[0] @ state.w
     v = int(np.argmin(np.where(before > 0, values, np.inf)))
     mean = before @ values
     unit = np.eye(len(before))
@@ -53,14 +54,14 @@ def test_a_step_is_the_best_along_the_direction_of_the_definition(pairwise, seed
     at = [dual_at(state, before + share * most * direction) for share in (0.0, 0.5, 1.0)]
     curve, slope = 2 * (at[0] - 2 * at[1] + at[2]), 4 * at[1] - 3 * at[0] - at[2]
     share = 1.0 if slope + 2 * curve >= 0 else -slope / (2 * curve)
-    gap = step_towards(0, s, Settings(5, 0.1, pairwise), state.iterates, state.atoms)
+    gap = step_towards(0, s, state.blocks(0.1), pairwise)
     assert gap == pytest.approx(values[s] - mean, abs=1e-10)
     np.testing.assert_allclose(state.alphas[0], before + share * most * direction, atol=1e-9)
     assert (state.alphas >= 0).all()
     if share == 1.0 and direction[v] < 0:
         assert state.alphas[0, v] == 0.0  # dropped, not nearly so
-    np.testing.assert_allclose(state.w_blocks[0], state.alphas[0] @ state.w_atoms[0], atol=1e-9)
-    assert state.ells[0] == pytest.approx(state.alphas[0] @ state.ell_atoms[0], abs=1e-9)
+    np.testing.assert_allclose(state.w_blocks[0], state.alphas[0] @ state.w_known[0], atol=1e-9)
+    assert state.ells[0] == pytest.approx(state.alphas[0] @ state.ell_known[0], abs=1e-9)
     np.testing.assert_allclose(state.v, state.w_blocks[0], atol=1e-9)
 
 
@@ -69,9 +70,9 @@ def test_towards_and_away_with_drops_and_without_all_occur():
     for seed in SEEDS:
         problem, state = at_some_point(seed)
         psi, loss = problem.oracle(state.w, 0)
-        s = insert(0, psi / 0.1, loss, 2, state.atoms)
+        s = remember(0, psi / 0.1, loss, 2, state.blocks(0.1))
         before = state.alphas[0].copy()
-        step_towards(0, s, Settings(5, 0.1, False), state.iterates, state.atoms)
+        step_towards(0, s, state.blocks(0.1), False)
         kinds.add((state.alphas[0, s] > before[s], (state.alphas[0][before > 0] == 0).any()))
     assert len(kinds) == 4
 
@@ -82,8 +83,8 @@ def test_with_one_atom_left_the_step_is_towards_the_best():
     state.w_blocks[:], state.ell_blocks[:], state.ells[:] = 0.0, 0.0, 0.0
     state.v[:], state.w[:] = 0.0, 0.0
     psi, loss = problem.oracle(state.w, 0)
-    s = insert(0, psi / 0.1, loss, 2, state.atoms)
-    gap = step_towards(0, s, Settings(5, 0.1, False), state.iterates, state.atoms)
+    s = remember(0, psi / 0.1, loss, 2, state.blocks(0.1))
+    gap = step_towards(0, s, state.blocks(0.1), False)
     assert gap == pytest.approx(loss)
     gamma = min(1.0, loss / (psi @ psi / 0.1))
     assert state.alphas[0, s] == pytest.approx(gamma)
@@ -94,14 +95,16 @@ def test_atoms_with_a_weight_keep_their_places():
     _, state = at_some_point(1, d=2, places=3)
     state.alphas[0] = [0.5, 0.0, 0.5, 0.0, 0.0]
     state.stamps[0] = [1, 2, 3, 7, 5]
-    kept = state.w_atoms[0, [0, 2]].copy()
-    assert insert(0, state.w_atoms[0, 2].copy(), state.ell_atoms[0, 2], 8, state.atoms) == 2  # known
-    places = [insert(0, np.full(2, value), value, 9 + int(value), state.atoms) for value in (1.0, 2.0, 3.0)]
+    kept = state.w_known[0, [0, 2]].copy()
+    assert remember(0, state.w_known[0, 2].copy(), state.ell_known[0, 2], 8, state.blocks(0.1)) == 2  # known
+    places = [
+        remember(0, np.full(2, value), value, 9 + int(value), state.blocks(0.1)) for value in (1.0, 2.0, 3.0)
+    ]
     assert places == [1, 4, 3]  # those without weight, the one unused for longest first
-    np.testing.assert_array_equal(state.w_atoms[0, [0, 2]], kept)
-    assert has_room(0, state.atoms)
+    np.testing.assert_array_equal(state.w_known[0, [0, 2]], kept)
     state.alphas[0] = 0.2
-    assert not has_room(0, state.atoms)
+    assert remember(0, np.full(2, 4.0), 4.0, 13, state.blocks(0.1)) == -1  # no place is left
+    np.testing.assert_array_equal(state.w_known[0, [0, 2]], kept)
 
 
 @both
@@ -141,9 +144,9 @@ def test_w_is_the_combination_of_the_atoms(pairwise):
     state = states[-1]
     assert (state.alphas >= 0).all()
     np.testing.assert_allclose(state.alphas.sum(axis=1), 1.0, rtol=1e-14)
-    w_blocks = np.einsum("ik,ikd->id", state.alphas, state.w_atoms)
+    w_blocks = np.einsum("ik,ikd->id", state.alphas, state.w_known)
     np.testing.assert_allclose(state.v, origin + w_blocks.sum(axis=0), rtol=1e-12, atol=1e-12)
-    assert state.ells[0] == pytest.approx((state.alphas * state.ell_atoms).sum(), rel=1e-12)
+    assert state.ells[0] == pytest.approx((state.alphas * state.ell_known).sum(), rel=1e-12)
 
 
 @both

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 from align.problems.objective import dual
-from align.solvers.block import Settings
 from align.solvers.minibatch import Minibatch, _joint_step
 from tests.align.solvers.problems import Listed, Plain, bcfw, fertile_pairs, minibatch, pairs
 
@@ -74,9 +73,9 @@ def test_a_block_drawn_twice_moves_once():
     problem, lam, states = Listed.random(4, 3, seed=2), 0.5, []
     psi, loss = problem.oracles(np.zeros(3), np.arange(4))
     for blocks in ([1, 1, 3], [1, 3]):
-        states.append(Minibatch(lam=lam, cache=3).start(problem, np.zeros(3)))
-        state, order, settings = states[-1], np.array(blocks), Settings(3, lam, False)
-        _joint_step(order, psi[order], loss[order], 0, 5, settings, state.iterates, state.cached)
-    for one, other in zip(states[0].iterates, states[1].iterates, strict=True):
+        state, order = Minibatch(cache=3, averaging=False).start(problem, np.zeros(3)), np.array(blocks)
+        states.append(state.blocks(lam))
+        _joint_step(order, psi[order], loss[order], 0, 5, states[-1])
+    for one, other in zip(*states, strict=True):
         np.testing.assert_array_equal(one, other)
     assert states[0].w.any()
