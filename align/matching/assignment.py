@@ -80,16 +80,7 @@ def solve(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray) -> np.ndar
 def checked_block(
     where: str, values: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, *, least: float = np.nan
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the arrays of a block, as of :func:`solve`, as kernels take them.
-
-    Parameters
-    ----------
-    where : str
-        What messages begin with.
-    values, shapes, offsets
-        A value an edge, finite, and the shapes and offsets of the pairs.
-    least : float
-        A value that is allowed though it is not finite.
+    """Return the arrays of a block as kernels take them; ``where`` begins messages, ``least`` fits, too.
 
     Raises
     ------
@@ -134,11 +125,19 @@ def _solve_block(theta: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, lin
 
 
 @kernel
-def scratch(shapes: np.ndarray) -> Work:
-    """Return working memory for :func:`solve_pair`, enough for every pair of ``shapes``."""
-    size = 0
+def largest(shapes: np.ndarray) -> tuple[int, int]:
+    """Return the most words of a side, and the most edges, of any pair of ``shapes`` (N, 2)."""
+    size, edges = 0, 0
     for pair in range(len(shapes)):
         size = max(size, shapes[pair, 0], shapes[pair, 1])
+        edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
+    return size, edges
+
+
+@kernel
+def scratch(shapes: np.ndarray) -> Work:
+    """Return working memory for :func:`solve_pair`, enough for every pair of ``shapes``."""
+    size, _ = largest(shapes)
     return Work(np.empty((3, size)), np.empty((5, size), dtype=np.int64))
 
 

@@ -18,21 +18,11 @@ from align.matching import assignment, fertility
 
 
 class Decoded(NamedTuple):
-    """The links of a block of pairs.
+    """The links of a block of pairs."""
 
-    Attributes
-    ----------
-    scores : ndarray of float64, shape (E,)
-        Scores of all edges; those of linked ones less ``charges``.
-    linked : ndarray of int64, shape (L,)
-        The edges that are linked, ascending.
-    charges : ndarray of float64, shape (L,)
-        What each link costs its two words, >= 0.
-    """
-
-    scores: np.ndarray
-    linked: np.ndarray
-    charges: np.ndarray
+    scores: np.ndarray  # float64, shape (E,): of all edges; those of linked ones less ``charges``
+    linked: np.ndarray  # int64, shape (L,): the edges that are linked, ascending
+    charges: np.ndarray  # float64, shape (L,): what each link costs its two words, >= 0
 
 
 def score(edges: Edges, weights: np.ndarray) -> Scores:

@@ -29,36 +29,22 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.core.kernels import kernel
+from align.core.kernels import Arrays, kernel
 from align.core.ragged import word_offsets
-from align.matching.assignment import checked_block, writeable
+from align.matching.assignment import checked_block, largest, writeable
 
 
 class Work(NamedTuple):
-    """Working memory of :func:`solve_pair`, from :func:`scratch`; few arrays, as in the assignment.
+    """Working memory of :func:`solve_pair`, from :func:`scratch`; few arrays, as in the assignment."""
 
-    Attributes
-    ----------
-    value : ndarray of float64, shape (E,)
-        Weights of the edges above 0, row by row.
-    edges : ndarray of int64, shape (4, E)
-        Of the same edges: place in ``theta``, column and row. Then the links of each column, in slots.
-    prices : ndarray of float64, shape (2, size)
-        Of rows, u, and of columns, v.
-    words : ndarray of int64, shape (3, size + 1)
-        Where the edges of each row start; links of each row; links of each column.
-    distance : ndarray of float64, shape (2 size,)
-        Of rows, then columns, from the root of a search.
-    search : ndarray of int64, shape (3, 2 size)
-        The edge each word was reached by; words that wait to be passed; words passed.
-    """
-
-    value: np.ndarray
-    edges: np.ndarray
-    prices: np.ndarray
-    words: np.ndarray
-    distance: np.ndarray
-    search: np.ndarray
+    value: np.ndarray  # float64, (E,): weights of the edges above 0, row by row
+    edges: (
+        np.ndarray
+    )  # int64, (4, E): their places in ``theta``, columns, rows; then each column's links, in slots
+    prices: np.ndarray  # float64, (2, size): of rows, u, and of columns, v
+    words: np.ndarray  # int64, (3, size + 1): where each row's edges start; links of each row; of each column
+    distance: np.ndarray  # float64, (2 size,): of rows, then columns, from the root of a search
+    search: np.ndarray  # int64, (3, 2 size): the edge each word was reached by; words that wait; words passed
 
 
 class _Pair(NamedTuple):
@@ -84,19 +70,12 @@ def solve(
     *,
     max_fertility: int,
 ) -> np.ndarray:
-    """Return a best set of links of each pair of a block.
-
-    Only edges with a weight above 0 are ever linked. Ties are broken by a fixed scanning order: equal input
-    gives equal output. The work runs outside the interpreter lock.
+    """Return a best set of links of each pair of a block, as :func:`align.matching.assignment.solve` does.
 
     Parameters
     ----------
-    theta : ndarray of float64, shape (E,)
-        Weights of the edges, finite; those of pair i are ``theta[offsets[i]:offsets[i + 1]]``, row by row.
-    shapes : ndarray of int32, shape (N, 2)
-        Words (n_i, m_i) of each pair, >= 0.
-    offsets : ndarray of int64, shape (N + 1,)
-        ``offsets[i + 1] - offsets[i] == n_i * m_i``.
+    theta, shapes, offsets
+        Weights of the edges, and the pairs they belong to, as there.
     source_costs, target_costs : ndarray of float64, shapes (sum n_i,) and (sum m_i,)
         What each link of a word after its first costs, >= 0, pair after pair.
     max_fertility : int
@@ -105,7 +84,7 @@ def solve(
     Returns
     -------
     ndarray of bool, shape (E,)
-        True where the edge is linked.
+        True where the edge is linked; never where its weight is 0 or less.
 
     Raises
     ------
@@ -127,7 +106,7 @@ def solve(
             pair = np.searchsorted(starts, np.argmin(each >= 0), side="right") - 1
             raise ValueError(f"fertility: pair {pair} has a cost that is NaN or below 0; give costs >= 0")
     links = np.zeros(len(theta), dtype=np.bool_)
-    _solve_block(theta, shapes, offsets, *costs, int(max_fertility), links)
+    _solve_block(theta, shapes, offsets, costs, int(max_fertility), links)
     return links
 
 
@@ -144,18 +123,17 @@ def _solve_block(
     theta: np.ndarray,
     shapes: np.ndarray,
     offsets: np.ndarray,
-    source_costs: np.ndarray,
-    target_costs: np.ndarray,
+    costs: Arrays,
     max_fertility: int,
     links: np.ndarray,
 ) -> None:
-    """Solve every pair into ``links``."""
+    """Solve every pair into ``links``; ``costs`` are those of source and of target words."""
     work = scratch(shapes)
     source, target = 0, 0
     for pair in range(len(shapes)):
         n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
         first, last = offsets[pair], offsets[pair + 1]
-        s, t = source_costs[source : source + n], target_costs[target : target + m]
+        s, t = costs[0][source : source + n], costs[1][target : target + m]
         solve_pair(theta[first:last], n, m, s, t, max_fertility, links[first:last], work)
         source += n
         target += m
@@ -164,10 +142,7 @@ def _solve_block(
 @kernel
 def scratch(shapes: np.ndarray) -> Work:
     """Return working memory for :func:`solve_pair`, enough for every pair of ``shapes``."""
-    size, edges = 1, 0
-    for pair in range(len(shapes)):
-        size = max(size, shapes[pair, 0], shapes[pair, 1])
-        edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
+    size, edges = largest(shapes)
     return Work(
         np.empty(edges),
         np.empty((4, edges), dtype=np.int64),

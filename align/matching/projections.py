@@ -27,7 +27,7 @@ References
 
 from __future__ import annotations
 
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
@@ -36,7 +36,8 @@ from align.core.kernels import Arrays, kernel
 from align.matching import assignment
 from align.matching.assignment import checked_block
 
-Work: TypeAlias = tuple[Any, ...]
+# Entries that may be above 0, word by word of one side: where those of each word start, the words of the
+# other side, and the values.
 Side: TypeAlias = tuple[np.ndarray, np.ndarray, np.ndarray]
 
 # Entries that are 0 at any prices (Euclidean), or below 1e-26 at any (entropy), are left out.
@@ -62,12 +63,10 @@ def onto_matchings(
     Parameters
     ----------
     a : ndarray of float64, shape (E,)
-        Points, finite; that of pair i is ``a[offsets[i]:offsets[i + 1]]``, row by row. With ``entropic``
-        logarithms of positive points: minus infinity stands for 0, and those below -60 are taken for 0.
-    shapes : ndarray of int32, shape (N, 2)
-        Words (n_i, m_i) of each pair, >= 0.
-    offsets : ndarray of int64, shape (N + 1,)
-        ``offsets[i + 1] - offsets[i] == n_i * m_i``.
+        Points, finite. With ``entropic`` logarithms of positive points: minus infinity stands for 0, and
+        those below -60 are taken for 0.
+    shapes, offsets
+        The pairs they belong to, as of :func:`align.matching.assignment.solve`.
     entropic : bool
         Whether points are measured by relative entropy instead of Euclidean distance.
 
@@ -98,77 +97,49 @@ def _project_block(
     a: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, entropic: bool, z: np.ndarray
 ) -> int:
     """Project every pair into ``z``; returns the first pair that was not solved, or -1."""
-    work, prices = scratch(shapes), np.empty(0)
     for pair in range(len(shapes)):
         n, m = int(shapes[pair, 0]), int(shapes[pair, 1])
-        first, last = offsets[pair], offsets[pair + 1]
-        if not project_pair(a[first:last], n, m, entropic, False, prices, z[first:last], work):
+        own = slice(offsets[pair], offsets[pair + 1])
+        if not project_pair(a[own], n, m, entropic, np.empty(0), z[own])[0]:
             return pair
     return -1
 
 
 @kernel
-def scratch(shapes: np.ndarray) -> Work:
-    """Return working memory for :func:`project_pair`, enough for every pair of ``shapes`` (N, 2)."""
-    size, edges = 0, 0
-    for pair in range(len(shapes)):
-        size = max(size, shapes[pair, 0], shapes[pair, 1])
-        edges = max(edges, shapes[pair, 0] * shapes[pair, 1])
-    few = np.empty(size + 1, dtype=np.int64), np.empty(edges, dtype=np.int64), np.empty(edges)
-    many = np.empty(size + 1, dtype=np.int64), np.empty(edges, dtype=np.int64), np.empty(edges)
-    links = np.empty(edges, dtype=np.bool_)
-    system = np.empty((size, size)), np.empty(edges), np.empty((2, size), dtype=np.bool_)
-    return few, many, np.empty((14, size)), system, assignment.scratch(shapes), links
-
-
-@kernel
 def project_pair(
-    a: np.ndarray,
-    n: int,
-    m: int,
-    entropic: bool,
-    warm: bool,
-    prices: np.ndarray,
-    z: np.ndarray,
-    work: Work,
-) -> bool:
-    """Project one pair: ``a`` (n * m,) row by row, ``z`` (n * m,) is overwritten; False if it fails.
+    a: np.ndarray, n: int, m: int, entropic: bool, start: np.ndarray, z: np.ndarray
+) -> tuple[bool, np.ndarray, np.ndarray]:
+    """Project one pair: ``a`` (n * m,) row by row, ``z`` (n * m,) is overwritten.
 
-    What it then leaves is in the polytope, but not the projection. With ``entropic``, ``a`` holds logarithms.
-    The prices are left in ``work[2]``: of the shorter side in its row 0, of the longer side (of the target
-    where both are as long) in row 1. ``prices`` holds those of the longer side or is empty: with ``warm`` it
-    is the start, and what is found is left there. Without, the start is the prices of the assignment
-    problem with weights ``a``: near the solution where ``a`` is so far outside that it is all but a matching.
+    With ``entropic``, ``a`` holds logarithms. Returned are whether this succeeds (if not, ``z`` is in the
+    polytope, but not the projection), and the prices of the shorter side and of the longer side (of the
+    target where both are as long). ``start`` holds prices of the longer side to start from; where it is
+    empty, they are those of the assignment problem with weights ``a``: near the solution where ``a`` is so
+    far outside that it is all but a matching.
     """
-    few, many, reals, system, matching, links = work
-    turned = n > m
-    least = _LEAST_LOGARITHM if entropic else _LEAST
-    scale = _gather(a, n, m, least, turned, few, many)
-    short, long = (m, n) if turned else (n, m)
-    u, v = reals[0][:short], reals[1][:long]
-    if warm and len(prices) > 0:
-        v[:] = prices[:long]
-    elif scale > 1.0:
-        for edge in range(n * m):
-            z[edge] = max(a[edge], least)
-        assignment.solve_pair(z, n, m, links[: n * m], matching)
-        v[:] = np.maximum(matching.reals[1][:long], 0.0)
-    else:
-        v[:] = 0.0
-    solved = _minimise(
-        few, many, u, v, entropic, (1e-10 if entropic else 1e-11) + 4e-16 * scale, reals, system
-    )
-    if len(prices) > 0:
-        prices[:long] = v
-    z[:] = 0.0
+    turned, least = n > m, _LEAST_LOGARITHM if entropic else _LEAST
+    points = a.reshape(n, m)
+    rows, columns = _entries(points, least), _entries(points.T, least)
+    few, many = (columns, rows) if turned else (rows, columns)
     starts, words, values = few
-    for j in range(short):
+    scale, v = 0.0, np.zeros(max(n, m))
+    for e in range(starts[-1]):
+        scale = max(scale, values[e])
+    if len(start) > 0:
+        v[:] = start
+    elif scale > 1.0:
+        work, links = assignment.scratch(np.array([[n, m]])), np.empty(n * m, dtype=np.bool_)
+        assignment.solve_pair(np.maximum(a, least), n, m, links, work)
+        v[:] = np.maximum(work.reals[1], 0.0)
+    solved, u, v = _minimise(few, many, v, entropic, (1e-10 if entropic else 1e-11) + 4e-16 * scale)
+    z[:] = 0.0
+    for j in range(len(u)):
         for e in range(starts[j], starts[j + 1]):
             k = words[e]
             z[k * m + j if turned else j * m + k] = _entry(values[e] - u[j] - v[k], entropic)
     if not solved:
         _shrink(z, n, m)
-    return solved
+    return solved, u, v
 
 
 @kernel
@@ -183,89 +154,61 @@ def _shrink(z: np.ndarray, n: int, m: int) -> None:
 
 
 @kernel
-def _gather(a: np.ndarray, n: int, m: int, least: float, turned: bool, few: Side, many: Side) -> float:
-    """List the entries above ``least`` by the words of each side; return the largest of them and 0."""
-    (rows, columns) = (many, few) if turned else (few, many)
-    starts, words, values = rows
-    top, count = 0.0, 0
-    column_starts = columns[0]
-    column_starts[: m + 1] = 0
+def _entries(a: np.ndarray, least: float) -> Side:
+    """List the entries of a matrix that are above ``least``, row by row."""
+    n, m = a.shape
+    starts, words, values = np.zeros(n + 1, dtype=np.int64), np.empty(n * m, dtype=np.int64), np.empty(n * m)
+    count = 0
     for j in range(n):
-        starts[j] = count
         for k in range(m):
-            value = a[j * m + k]
-            if value > least:
-                words[count], values[count] = k, value
+            if a[j, k] > least:
+                words[count], values[count] = k, a[j, k]
                 count += 1
-                column_starts[k + 1] += 1
-                top = max(top, value)
-    starts[n] = count
-    for k in range(m):
-        column_starts[k + 1] += column_starts[k]
-    for j in range(n):
-        for e in range(starts[j], starts[j + 1]):
-            at = column_starts[words[e]]
-            columns[1][at], columns[2][at] = j, values[e]
-            column_starts[words[e]] += 1
-    for k in range(m, 0, -1):
-        column_starts[k] = column_starts[k - 1]
-    column_starts[0] = 0
-    return top
+        starts[j + 1] = count
+    return starts, words, values
 
 
 @kernel
 def _minimise(
-    few: Side,
-    many: Side,
-    u: np.ndarray,
-    v: np.ndarray,
-    entropic: bool,
-    tolerance: float,
-    reals: np.ndarray,
-    system: Arrays,
-) -> bool:
-    """Fill u and v with the best prices, starting from v; False if a sum stays off by more than allowed."""
-    short, long = len(u), len(v)
-    step_u, step_v = reals[2][:short], reals[3][:long]
-    next_u, next_v = reals[4][:short], reals[5][:long]
-    sums = reals[6][:short], reals[7][:long], reals[8][:short], reals[9][:long]
-    others = reals[10][:short], reals[11][:long], reals[12][:short], reals[13][:long]
+    few: Side, many: Side, v: np.ndarray, entropic: bool, tolerance: float
+) -> tuple[bool, np.ndarray, np.ndarray]:
+    """Return the best prices u and v, starting from v, and whether every sum is as near as allowed."""
+    u = np.empty(len(few[0]) - 1)
     off, value, balance, daring = np.inf, np.inf, True, False
     for _ in range(_ROUNDS):
         if balance:
             _best_prices(few, u, v, entropic)
             _best_prices(many, v, u, entropic)
-            off, value = _measure(few, many, u, v, entropic, sums)
+            off, value, sums = _measure(few, u, v, entropic)
         if off <= tolerance:
-            return True
-        _newton_step(many, u, v, entropic, sums, system, step_u, step_v)
+            return True, u, v
+        step_u, step_v = _newton_step(many, u, v, entropic, sums)
         share, balance = 1.0, True
         for shortening in range(_SHORTENINGS):
-            rise = _stepped(u, step_u, share, next_u) + _stepped(v, step_v, share, next_v)
-            off_next, value_next = _measure(few, many, next_u, next_v, entropic, others)
+            next_u, next_v = np.maximum(0.0, u + share * step_u), np.maximum(0.0, v + share * step_v)
+            off_next, value_next, sums_next = _measure(few, next_u, next_v, entropic)
+            rise = _rise(u, next_u) + _rise(v, next_v)
             # values differ by less than their rounding near the minimum: there the sums decide; and where no
             # step is better, for the curve between bounds is narrow, every other time a whole one is taken
             better = off_next <= _LESS * off or value_next + rise < value - 1e-10
             if better or (shortening == 0 and daring):
                 daring = False
                 balance = better and off_next > _LESS * off
-                u[:], v[:] = next_u, next_v
-                sums, others = others, sums
+                u, v, sums = next_u, next_v, sums_next
                 off, value = off_next, value_next
                 break
             share *= 0.25
         else:
             daring = True
-    return off <= _ENOUGH
+    return off <= _ENOUGH, u, v
 
 
 @kernel
-def _stepped(prices: np.ndarray, steps: np.ndarray, share: float, after: np.ndarray) -> float:
-    """Fill prices after a share of the step, none below 0; return by how much they rise in sum."""
+def _rise(before: np.ndarray, after: np.ndarray) -> float:
+    """Return by how much prices rise in sum."""
     rise = 0.0
-    for j in range(len(prices)):
-        after[j] = max(0.0, prices[j] + share * steps[j])
-        rise += after[j] - prices[j]
+    for j in range(len(before)):
+        rise += after[j] - before[j]
     return rise
 
 
@@ -308,13 +251,10 @@ def _best_prices(side: Side, own: np.ndarray, other: np.ndarray, entropic: bool)
 
 
 @kernel
-def _measure(
-    few: Side, many: Side, u: np.ndarray, v: np.ndarray, entropic: bool, sums: Arrays
-) -> tuple[float, float]:
-    """Fill sums and curvatures of each word's entries; return how far a sum is off, and the sum of Phi."""
-    sum_u, sum_v, curve_u, curve_v = sums
+def _measure(few: Side, u: np.ndarray, v: np.ndarray, entropic: bool) -> tuple[float, float, Arrays]:
+    """Return how far a sum is off, the sum of Phi, and sums and curvatures of the entries of each word."""
+    sum_u, sum_v, curve_u, curve_v = np.empty(len(u)), np.zeros(len(v)), np.empty(len(u)), np.zeros(len(v))
     starts, words, values = few
-    sum_v[:], curve_v[:] = 0.0, 0.0
     value = 0.0
     for j in range(len(u)):
         total, curve = 0.0, 0.0
@@ -342,29 +282,22 @@ def _measure(
         for j in range(len(prices)):
             over = totals[j] - 1.0
             off = max(off, over if prices[j] == 0.0 else abs(over))
-    return off, value
+    return off, value, (sum_u, sum_v, curve_u, curve_v)
 
 
 @kernel
 def _newton_step(
-    many: Side,
-    u: np.ndarray,
-    v: np.ndarray,
-    entropic: bool,
-    sums: Arrays,
-    work: Arrays,
-    step_u: np.ndarray,
-    step_v: np.ndarray,
-) -> None:
-    """Fill the Newton step of all prices, of which none may fall below 0.
+    many: Side, u: np.ndarray, v: np.ndarray, entropic: bool, sums: Arrays
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Newton step of all prices, of which none may fall below 0.
 
     Prices at 0 that do not want to rise stay; where the step leads others below 0, these fall to 0 and the
     step of the rest is found anew.
     """
-    curves, held = work[1], work[2]
-    sum_u, sum_v = sums[0], sums[1]
+    sum_u, sum_v, _, _ = sums
     starts, words, values = many
-    held_u, held_v = held[0], held[1]
+    curves = np.empty(len(values))
+    held_u, held_v = np.empty(len(u), dtype=np.bool_), np.empty(len(v), dtype=np.bool_)
     for j in range(len(u)):
         held_u[j] = u[j] == 0.0 and sum_u[j] <= 1.0
     for k in range(len(v)):
@@ -372,7 +305,7 @@ def _newton_step(
         for e in range(starts[k], starts[k + 1]):
             curves[e] = _curvature(values[e] - u[words[e]] - v[k], entropic)
     for _ in range(_HOLDS):
-        _reduced_step(many, u, v, sums, work, step_u, step_v)
+        step_u, step_v = _reduced_step(many, u, v, sums, curves, held_u, held_v)
         # only those that meet 0 first: the others may not, once these stay
         first = 1.0
         for prices, steps in ((u, step_u), (v, step_v)):
@@ -380,11 +313,12 @@ def _newton_step(
                 if prices[j] + first * steps[j] < 0.0:
                     first = prices[j] / -steps[j]
         if first == 1.0:
-            return
+            break
         for prices, steps, holds in ((u, step_u, held_u), (v, step_v, held_v)):
             for j in range(len(prices)):
                 if not holds[j] and prices[j] + min(1.0, 2.0 * first + 1e-12) * steps[j] < 0.0:
                     holds[j] = True
+    return step_u, step_v
 
 
 @kernel
@@ -393,18 +327,16 @@ def _reduced_step(
     u: np.ndarray,
     v: np.ndarray,
     sums: Arrays,
-    work: Arrays,
-    step_u: np.ndarray,
-    step_v: np.ndarray,
-) -> None:
-    """Fill the Newton step of prices that are not held; those that are fall to 0."""
+    curves: np.ndarray,
+    held_u: np.ndarray,
+    held_v: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return the Newton step of prices that are not held; those that are fall to 0."""
     sum_u, sum_v, curve_u, curve_v = sums
-    system, curves, held = work
     starts, words, _ = many
-    held_u, held_v = held[0], held[1]
     short = len(u)
+    system, step_u, step_v = np.zeros((short, short)), np.empty(short), np.empty(len(v))
     for j in range(short):
-        system[j, :j] = 0.0
         system[j, j] = max(curve_u[j], _LEAST_CURVATURE)
         step_u[j] = -u[j] if held_u[j] else sum_u[j] - 1.0
     for k in range(len(v)):
@@ -439,6 +371,7 @@ def _reduced_step(
             if not held_u[words[e]]:
                 step_v[k] -= curves[e] * step_u[words[e]]
         step_v[k] /= max(curve_v[k], _LEAST_CURVATURE)
+    return step_u, step_v
 
 
 @kernel

@@ -34,7 +34,7 @@ import numpy as np
 from align.core.errors import WorkError
 from align.core.kernels import kernel
 from align.matching import assignment
-from align.matching.assignment import checked_block
+from align.matching.assignment import checked_block, largest
 
 # The step length is halved after so many steps in a row that did not lower the bound.
 _PATIENCE = 5
@@ -47,39 +47,19 @@ _LEAST = 1e-12
 
 
 class Solution(NamedTuple):
-    """Links of the N pairs of a block, and how good they are.
+    """Links of the N pairs of a block, and how good they are."""
 
-    Attributes
-    ----------
-    links : ndarray of bool, shape (E,)
-        A matching of each pair.
-    values : ndarray of float64, shape (N,)
-        Their values, >= 0.
-    bounds : ndarray of float64, shape (N,)
-        What no matching of the pair exceeds, >= ``values``.
-    """
-
-    links: np.ndarray
-    values: np.ndarray
-    bounds: np.ndarray
+    links: np.ndarray  # bool, shape (E,): a matching of each pair
+    values: np.ndarray  # float64, shape (N,): their values, >= 0
+    bounds: np.ndarray  # float64, shape (N,): what no matching of the pair exceeds, >= ``values``
 
 
 class Relaxed(NamedTuple):
-    """A solution of the linear program of one pair.
+    """A solution of the linear program of one pair."""
 
-    Attributes
-    ----------
-    links : ndarray of float64, shape (n, m)
-        In [0, 1].
-    value : float
-        The maximum of the program, no less than that of any matching.
-    integral : bool
-        Whether the links are a matching, which then is a best one.
-    """
-
-    links: np.ndarray
-    value: float
-    integral: bool
+    links: np.ndarray  # float64, shape (n, m), in [0, 1]
+    value: float  # the maximum of the program, no less than that of any matching
+    integral: bool  # whether the links are a matching, which then is a best one
 
 
 class _Pair(NamedTuple):
@@ -92,24 +72,12 @@ class _Pair(NamedTuple):
 
 
 class _Work(NamedTuple):
-    """Working memory.
+    """Working memory."""
 
-    Attributes
-    ----------
-    reals : ndarray of float64, shape (3, E)
-        Of the edges: the first's part of each bonus, adjusted weights, and those of the local search.
-    found : ndarray of bool, shape (2, E)
-        Matchings by the last two.
-    matching
-        Of the assignment.
-    targets : ndarray of int64, shape (3, n)
-        The target of each source word, or -1: the best, the one found last, and the one tried.
-    """
-
-    reals: np.ndarray
-    found: np.ndarray
+    reals: np.ndarray  # (3, E): the first edge's part of each bonus, adjusted weights, the local search's
+    found: np.ndarray  # bool, (2, E): matchings by the last two
     matching: assignment.Work
-    targets: np.ndarray
+    targets: np.ndarray  # (3, n): target of each source word, or -1: the best, the one found last, one tried
 
 
 def solve(
@@ -123,27 +91,17 @@ def solve(
 ) -> Solution:
     """Return good links of each pair of a block, and bounds that say how good.
 
-    Equal input gives equal output. The work runs outside the interpreter lock.
-
     Parameters
     ----------
-    theta : ndarray of float64, shape (E,)
-        Weights of the edges, finite; those of pair i are ``theta[offsets[i]:offsets[i + 1]]``, row by row.
+    theta, shapes, offsets
+        Weights of the edges, and the pairs they belong to, as of :func:`align.matching.assignment.solve`.
     bonus : ndarray of float64, shape (E,)
         b_jk, finite, >= 0: what is earned if both (j, k) and (j + 1, k + 1) are linked; those of last words
         are not read.
-    shapes : ndarray of int32, shape (N, 2)
-        Words (n_i, m_i) of each pair, >= 0.
-    offsets : ndarray of int64, shape (N + 1,)
-        ``offsets[i + 1] - offsets[i] == n_i * m_i``.
     steps : int
         At worth so many matchings a pair for the bound, >= 1.
     tolerance : float
         Stop where bound - value <= tolerance * (1 + bound), >= 0.
-
-    Returns
-    -------
-    Solution
 
     Raises
     ------
@@ -187,10 +145,6 @@ def relaxation(theta: np.ndarray, bonus: np.ndarray, *, integral: bool = False) 
         Bonuses, finite, >= 0.
     integral : bool
         Whether fractions are forbidden: the quadratic assignment itself, by branch and bound.
-
-    Returns
-    -------
-    Relaxed
 
     Raises
     ------
@@ -265,10 +219,7 @@ def _solve_block(
     bounds: np.ndarray,
 ) -> None:
     """Solve every pair of a block into ``links`` (E,), ``values`` and ``bounds`` (N,)."""
-    edges, size = 0, 0
-    for i in range(len(shapes)):
-        edges = max(edges, shapes[i, 0] * shapes[i, 1])
-        size = max(size, shapes[i, 0], shapes[i, 1])
+    size, edges = largest(shapes)
     reals, found = np.empty((3, edges)), np.empty((2, edges), dtype=np.bool_)
     targets = np.empty((3, size), dtype=np.int64)
     work = _Work(reals, found, assignment.scratch(shapes), targets)

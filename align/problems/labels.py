@@ -19,22 +19,12 @@ from align.links import Link
 
 @dataclass(frozen=True)
 class Labels:
-    """Labelled links of N sentence pairs; indices are those of analysis tokens within the pair.
+    """Labelled links of N sentence pairs; those of pair i are ``offsets[i]`` to ``offsets[i + 1]``."""
 
-    Attributes
-    ----------
-    offsets : ndarray of int64, shape (N + 1,)
-        The links of pair i are ``offsets[i]`` to ``offsets[i + 1]``.
-    source, target : ndarray of int32, shape (L,)
-        The linked tokens, sorted within a pair, no link twice.
-    sure : ndarray of bool, shape (L,)
-        True for the links of y_i, a matching where words have one link; False for links free of cost.
-    """
-
-    offsets: np.ndarray
-    source: np.ndarray
-    target: np.ndarray
-    sure: np.ndarray
+    offsets: np.ndarray  # int64, shape (N + 1,)
+    source: np.ndarray  # int32, shape (L,): analysis tokens within the pair, sorted, no link twice
+    target: np.ndarray  # as source
+    sure: np.ndarray  # bool, shape (L,): links of y_i, a matching where words have one link; others are free
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -77,12 +67,8 @@ class Labels:
     def block(self, start: int, stop: int) -> Labels:
         """Return pairs ``start`` to ``stop`` (exclusive) without copying the links."""
         first, last = int(self.offsets[start]), int(self.offsets[stop])
-        return Labels(
-            self.offsets[start : stop + 1] - first,
-            self.source[first:last],
-            self.target[first:last],
-            self.sure[first:last],
-        )
+        links = (values[first:last] for values in (self.source, self.target, self.sure))
+        return Labels(self.offsets[start : stop + 1] - first, *links)
 
     def take(self, chosen: np.ndarray) -> Labels:
         """Return the pairs with the given indices (int array, any order) as a copy."""
@@ -94,12 +80,8 @@ class Labels:
         """Put several runs of pairs one after the other."""
         parts = [cls.from_lists([]), *parts]
         offsets = offsets_of(np.concatenate([np.diff(part.offsets) for part in parts]))
-        return cls(
-            offsets,
-            np.concatenate([part.source for part in parts]),
-            np.concatenate([part.target for part in parts]),
-            np.concatenate([part.sure for part in parts]),
-        )
+        links = ("source", "target", "sure")
+        return cls(offsets, *(np.concatenate([getattr(part, name) for part in parts]) for name in links))
 
     @classmethod
     def from_lists(cls, links: Sequence[Sequence[Link]]) -> Labels:
@@ -121,12 +103,8 @@ class Labels:
         edges = np.flatnonzero(linked)
         pair = np.searchsorted(starts, edges, side="right") - 1
         source, target = np.divmod(edges - starts[pair], m[pair])
-        return cls(
-            np.searchsorted(edges, starts),
-            source.astype(np.int32),
-            target.astype(np.int32),
-            np.ones(len(edges), dtype=bool),
-        )
+        offsets, sure = np.searchsorted(edges, starts), np.ones(len(edges), dtype=bool)
+        return cls(offsets, source.astype(np.int32), target.astype(np.int32), sure)
 
     def save(self, folder: Path) -> None:
         """Write ``labels.*.npy``, one file a field, into ``folder``, made if missing."""

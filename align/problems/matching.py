@@ -21,6 +21,7 @@ from align.core.kernels import kernel
 from align.core.ragged import edge_offsets, read_only, word_offsets
 from align.features import Edges
 from align.matching import assignment, fertility
+from align.matching.assignment import largest
 from align.problems.compiled import CompiledProblem, register
 from align.problems.labels import Labels
 
@@ -63,25 +64,14 @@ class MatchingData(NamedTuple):
 
 
 class OracleWork(NamedTuple):
-    """Working memory of the oracle of any pair.
+    """Working memory of the oracle of any pair."""
 
-    Attributes
-    ----------
-    theta, links
-        Weights of a pair's edges, and those of them that are linked.
-    matching, flow
-        Of the assignment, and of the flow where words may have several links.
-    prices, degrees
-        What further links of each side's words cost; the links of source words, gold and found, and those of
-        target words.
-    """
-
-    theta: np.ndarray
-    links: np.ndarray
+    theta: np.ndarray  # weights of a pair's edges
+    links: np.ndarray  # those of them that are linked
     matching: assignment.Work
-    flow: fertility.Work
-    prices: np.ndarray
-    degrees: np.ndarray
+    flow: fertility.Work  # where words may have several links
+    prices: np.ndarray  # what further links of each side's words cost
+    degrees: np.ndarray  # links of source words, gold and found, and those of target words
 
 
 class MatchingProblem(CompiledProblem):
@@ -211,12 +201,9 @@ def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, m
 def workspace(data: MatchingData) -> OracleWork:
     """Return working memory for :func:`vertex` of any pair."""
     shapes = data.shapes
-    largest, size = 0, 0
-    for pair in range(len(shapes)):
-        largest = max(largest, shapes[pair, 0] * shapes[pair, 1])
-        size = max(size, shapes[pair, 0], shapes[pair, 1])
+    size, edges = largest(shapes)
     flow = fertility.scratch(shapes if data.max_fertility[0] > 1 else shapes[:0])
-    theta, links = np.empty(largest), np.empty(largest, dtype=np.bool_)
+    theta, links = np.empty(edges), np.empty(edges, dtype=np.bool_)
     prices, degrees = np.empty((2, size)), np.empty((4, size), dtype=np.int64)
     return OracleWork(theta, links, assignment.scratch(shapes), flow, prices, degrees)
 

@@ -32,27 +32,18 @@ MAX_LABELS = 16
 
 
 class MultilabelData(NamedTuple):
-    """What the kernels read.
+    """What the kernels read."""
 
-    Attributes
-    ----------
-    x : ndarray of float64, shape (n, p)
-    gold : ndarray of int64, shape (n,)
-        Labels of the examples as sets: bit l tells label l.
-    edges : ndarray of int64, shape (e, 2)
-        Pairs of labels, the smaller one first.
-    sizes : ndarray of int64, shape (2,)
-        L, and the features of a pair of labels, 1 or 4.
-    """
-
-    x: np.ndarray
-    gold: np.ndarray
-    edges: np.ndarray
-    sizes: np.ndarray
+    x: np.ndarray  # float64, shape (n, p)
+    gold: np.ndarray  # int64, shape (n,): the labels of each example as a set, in which bit l tells label l
+    edges: np.ndarray  # int64, shape (e, 2): pairs of labels, the smaller one first
+    sizes: np.ndarray  # int64, shape (2,): L, and the features of a pair of labels, 1 or 4
 
 
 class MultilabelProblem(CompiledProblem):
-    """Examples with several labels as a structured problem.
+    """Examples with several labels as a structured problem; all weights are free.
+
+    The L p + states * len(edges) features are those of label 0, of label 1, ..., of each pair of labels.
 
     Parameters
     ----------
@@ -64,16 +55,6 @@ class MultilabelProblem(CompiledProblem):
         Pairs of different labels that have weights together; :func:`all_edges` gives all there are.
     states : int
         4: a weight for each state of a pair; 1: one for both labels being set.
-
-    Attributes
-    ----------
-    n : int
-        Examples.
-    d : int
-        L p + states * len(edges) features: those of label 0, of label 1, ..., of the pairs of labels in turn.
-    nonnegative : int
-        ``d``: all weights are free.
-    data : MultilabelData
 
     Raises
     ------

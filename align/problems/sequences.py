@@ -20,30 +20,23 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
+from align.core.ragged import offsets_of
 from align.problems.compiled import CompiledProblem, register
 
 
 class ChainData(NamedTuple):
-    """What the kernels read.
+    """What the kernels read of T places in all; chain i is ``offsets[i]`` to ``offsets[i + 1]``."""
 
-    Attributes
-    ----------
-    x : ndarray of float64, shape (sum of T_i, p)
-    gold : ndarray of int64, shape (sum of T_i,)
-    offsets : ndarray of int64, shape (n + 1,)
-        Chain i is places ``offsets[i]`` to ``offsets[i + 1]``.
-    labels : ndarray of int64, shape (1,)
-        S.
-    """
-
-    x: np.ndarray
-    gold: np.ndarray
-    offsets: np.ndarray
-    labels: np.ndarray
+    x: np.ndarray  # float64, shape (T, p)
+    gold: np.ndarray  # int64, shape (T,)
+    offsets: np.ndarray  # int64, shape (n + 1,)
+    labels: np.ndarray  # int64, shape (1,): S
 
 
 class ChainProblem(CompiledProblem):
-    """Labelled chains as a structured problem.
+    """Labelled chains as a structured problem; all weights are free.
+
+    The S p + S^2 features are those of label 0, of label 1, ..., then those of neighbours, row by row.
 
     Parameters
     ----------
@@ -53,16 +46,6 @@ class ChainProblem(CompiledProblem):
         Their labels, 0 to ``labels - 1``.
     labels : int
         S >= 1.
-
-    Attributes
-    ----------
-    n : int
-        Chains.
-    d : int
-        S p + S^2: the weights of label 0, of label 1, ..., then those of neighbours, row by row.
-    nonnegative : int
-        ``d``: all weights are free.
-    data : ChainData
 
     Raises
     ------
@@ -82,8 +65,7 @@ class ChainProblem(CompiledProblem):
             raise ValueError(f"chains: labels from {known.min()} to {known.max()}; give 0 to {labels - 1}")
         self.n, self.d = len(lengths), labels * x.shape[1] + labels**2
         self.nonnegative = self.d
-        offsets = np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
-        self.data = ChainData(x, known, offsets, np.array([labels]))
+        self.data = ChainData(x, known, offsets_of(lengths), np.array([labels]))
 
     def predict(self, w: np.ndarray, chain: np.ndarray) -> np.ndarray:
         """Return the best labels of a chain, float (T, p), T >= 1, under w, (d,): int64, shape (T,)."""

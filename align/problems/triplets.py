@@ -39,37 +39,19 @@ _ANNOTATIONS = _FACES * _FACE_COLUMNS + 1
 
 
 class Triplets(NamedTuple):
-    """Triplets on whose odd one most annotators agree.
+    """Triplets on whose odd one most annotators agree."""
 
-    Attributes
-    ----------
-    embeddings : ndarray of float64, shape (n, 3, p)
-    odd : ndarray of int64, shape (n,)
-        The odd one, 0 to 2.
-    lines : ndarray of int64, shape (n,)
-        Their lines in the file, from 1.
-    undecided : int
-        Triplets that were left out: no odd one has more votes than each other.
-    """
-
-    embeddings: np.ndarray
-    odd: np.ndarray
-    lines: np.ndarray
-    undecided: int
+    embeddings: np.ndarray  # float64, shape (n, 3, p)
+    odd: np.ndarray  # int64, shape (n,): the odd one, 0 to 2
+    lines: np.ndarray  # int64, shape (n,): their lines in the file, from 1
+    undecided: int  # triplets left out: no odd one has more votes than each other
 
 
 class TripletData(NamedTuple):
-    """What the kernels read.
+    """What the kernels read."""
 
-    Attributes
-    ----------
-    similarities : ndarray of float64, shape (n, 3, d)
-        Column j of F_i' for each choice of the odd one.
-    odd : ndarray of int64, shape (n,)
-    """
-
-    similarities: np.ndarray
-    odd: np.ndarray
+    similarities: np.ndarray  # float64, shape (n, 3, d): column j of F_i' for each choice of the odd one
+    odd: np.ndarray  # int64, shape (n,)
 
 
 class TripletProblem(CompiledProblem):
@@ -85,14 +67,6 @@ class TripletProblem(CompiledProblem):
         ``distance`` or ``product``, as above.
     metric : bool
         Whether weights may not be negative.
-
-    Attributes
-    ----------
-    n, d : int
-        Triplets, and dimensions p.
-    nonnegative : int
-        0 for a metric, else ``d``.
-    data : TripletData
 
     Raises
     ------

@@ -1,6 +1,3 @@
-import threading
-import time
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -10,6 +7,7 @@ from hypothesis.extra.numpy import arrays
 from align.matching import assignment as matching
 from align.matching.fertility import solve, total
 from align.matching.linear_program import solve as lp
+from tests.align.matching.test_assignment import ticks_during
 
 
 def solve_one(theta, source_costs, target_costs, max_fertility):
@@ -171,10 +169,4 @@ def test_the_interpreter_runs_meanwhile():
     theta = np.outer(generator.random(700), generator.random(700)).ravel()
     block = theta, np.array([[700, 700]]), np.array([0, 490_000]), np.full(700, 0.01), np.full(700, 0.01)
     solve(np.ones(1), np.array([[1, 1]]), np.array([0, 1]), np.zeros(1), np.zeros(1), max_fertility=2)
-    worker = threading.Thread(target=solve, args=block, kwargs={"max_fertility": 2})
-    ticks = 0
-    worker.start()
-    while worker.is_alive():
-        time.sleep(0.001)
-        ticks += 1
-    assert ticks > 5
+    assert ticks_during(solve, *block, max_fertility=2) > 5
