@@ -33,34 +33,23 @@ COLUMNS = ("links", "sure", "sure_matched", "possible_matched", "possible")
 # The figures, in the order of the columns of `figures`.
 FIGURES = ("aer", "precision", "recall", "f1")
 
+# The coverage of intervals.
+_LEVEL = 0.95
+
 # Resampled corpora are drawn in blocks of about so many numbers.
 _BLOCK = 1 << 20
 
 
 @dataclass(frozen=True)
 class Score:
-    """Corpus figures: counts, and what follows from them.
-
-    Attributes
-    ----------
-    pairs : int
-        Sentence pairs.
-    links : int
-        |A|, links of the hypothesis.
-    sure, possible : int
-        |S| and |P|; the sure links count as possible too.
-    sure_matched, possible_matched : int
-        |A & S| and |A & P|.
-    aer, precision, recall, f1 : float or None
-        In [0, 1]; None where undefined (0/0).
-    """
+    """Corpus figures: counts, and what follows from them, in [0, 1]; None where undefined (0/0)."""
 
     pairs: int
-    links: int
-    sure: int
-    possible: int
-    sure_matched: int
-    possible_matched: int
+    links: int  # |A|
+    sure: int  # |S|
+    possible: int  # |P|, the sure links among them
+    sure_matched: int  # |A & S|
+    possible_matched: int  # |A & P|
     aer: float | None
     precision: float | None
     recall: float | None
@@ -82,20 +71,13 @@ class Macro:
 
     Corpus figures weigh links, these weigh pairs: one missed link in a pair of one link counts as much
     here as thirty in a pair of thirty.
-
-    Attributes
-    ----------
-    aer, precision, recall, f1 : float or None
-        In [0, 1]; None where no pair has the figure.
-    aer_pairs, precision_pairs, recall_pairs, f1_pairs : int
-        Pairs in which the figure is defined.
     """
 
-    aer: float | None
+    aer: float | None  # in [0, 1]; None where no pair has the figure
     precision: float | None
     recall: float | None
     f1: float | None
-    aer_pairs: int
+    aer_pairs: int  # those in which the figure is defined
     precision_pairs: int
     recall_pairs: int
     f1_pairs: int
@@ -103,21 +85,11 @@ class Macro:
 
 @dataclass(frozen=True)
 class Intervals:
-    """Percentile intervals of the corpus figures.
+    """Percentile intervals of the corpus figures; None where one is undefined in every sample."""
 
-    Attributes
-    ----------
-    level : float
-        Coverage, in (0, 1).
-    samples, seed : int
-        Resampled corpora, and the seed they were drawn with.
-    aer, precision, recall, f1 : (float, float) or None
-        Lower and upper end; None where the figure is undefined in every sample.
-    """
-
-    level: float
-    samples: int
-    seed: int
+    level: float  # the coverage, in (0, 1)
+    samples: int  # resampled corpora
+    seed: int  # they were drawn with
     aer: tuple[float, float] | None
     precision: tuple[float, float] | None
     recall: tuple[float, float] | None
@@ -126,14 +98,12 @@ class Intervals:
 
 @dataclass(frozen=True)
 class Difference:
-    """A paired comparison of two hypotheses in one figure.
+    """A paired comparison of two hypotheses in one of `FIGURES`; None where either is undefined.
 
     Attributes
     ----------
-    figure : str
-        One of `FIGURES`.
     difference : float or None
-        First minus second, on the corpus; None where either is undefined.
+        First minus second, on the corpus.
     interval : (float, float) or None
         Percentile interval of the difference over resampled corpora.
     p_value : float or None
@@ -223,12 +193,7 @@ def macro(statistics: np.ndarray, *, empty_precision: float | None = None) -> Ma
 
 
 def bootstrap(
-    statistics: np.ndarray,
-    *,
-    samples: int = 1000,
-    seed: int = 1,
-    level: float = 0.95,
-    empty_precision: float | None = None,
+    statistics: np.ndarray, *, samples: int = 1000, seed: int = 1, empty_precision: float | None = None
 ) -> Intervals:
     """Return percentile intervals of the corpus figures under resampling of pairs ([2]_).
 
@@ -240,24 +205,16 @@ def bootstrap(
         Resampled corpora, >= 1.
     seed : int
         >= 0; the same seed gives the same intervals.
-    level : float
-        Coverage, in (0, 1).
     empty_precision : float, optional
         See :func:`figures`.
     """
     values = figures(_resampled(statistics, samples, seed), empty_precision=empty_precision)
-    ends = {name: _interval(column, level) for name, column in zip(FIGURES, values.T, strict=True)}
-    return Intervals(level=level, samples=samples, seed=seed, **ends)
+    ends = {name: _interval(column) for name, column in zip(FIGURES, values.T, strict=True)}
+    return Intervals(level=_LEVEL, samples=samples, seed=seed, **ends)
 
 
 def paired_bootstrap(
-    first: np.ndarray,
-    second: np.ndarray,
-    *,
-    figure: str = "aer",
-    samples: int = 1000,
-    seed: int = 1,
-    level: float = 0.95,
+    first: np.ndarray, second: np.ndarray, *, figure: str = "aer", samples: int = 1000, seed: int = 1
 ) -> Difference:
     """Compare two hypotheses on the same pairs, resampled together ([2]_).
 
@@ -267,7 +224,7 @@ def paired_bootstrap(
         Counts of each pair of both hypotheses against the same gold.
     figure : str
         One of `FIGURES`.
-    samples, seed, level
+    samples, seed
         As in :func:`bootstrap`.
 
     Raises
@@ -289,7 +246,7 @@ def paired_bootstrap(
         return Difference(figure, None, None, None)
     against = int((known * np.sign(difference) <= 0).sum()) if difference else len(known)
     p_value = min(1.0, 2.0 * (against + 1) / (len(known) + 1))
-    return Difference(figure, difference, _interval(differences, level), p_value)
+    return Difference(figure, difference, _interval(differences), p_value)
 
 
 def checksum(gold: Sequence[Sequence[Link]]) -> str:
@@ -367,10 +324,10 @@ def _resampled(statistics: np.ndarray, samples: int, seed: int) -> np.ndarray:
     return np.concatenate(sums)
 
 
-def _interval(values: np.ndarray, level: float) -> tuple[float, float] | None:
+def _interval(values: np.ndarray) -> tuple[float, float] | None:
     """Return the percentile interval of the values that are defined, None if there are none."""
     known = values[~np.isnan(values)]
     if not len(known):
         return None
-    low, high = np.quantile(known, [(1 - level) / 2, (1 + level) / 2])
+    low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
     return float(low), float(high)

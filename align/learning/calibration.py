@@ -35,21 +35,11 @@ _LEAST_SLOPE = 1e-3
 
 
 class Calibration(NamedTuple):
-    """What leads from scores to confidences.
+    """What leads from scores to confidences."""
 
-    Attributes
-    ----------
-    slope : float
-        a > 0.
-    level : float
-        b.
-    rare : float
-        c <= 0.
-    """
-
-    slope: float
-    level: float
-    rare: float = 0.0
+    slope: float  # a > 0
+    level: float  # b
+    rare: float = 0.0  # c <= 0
 
 
 UNFITTED = Calibration(1.0, 0.0)

@@ -110,25 +110,13 @@ class Learner:
 
 
 class Found(NamedTuple):
-    """Links that were made in labelled pairs.
+    """Links that were made in labelled pairs."""
 
-    Attributes
-    ----------
-    edges : ndarray of int64, shape (L,)
-        The edges that were linked, as rows of the features of all pairs.
-    scores : ndarray of float64, shape (L,)
-        Their scores.
-    sure, free : ndarray of bool, shape (L,)
-        Whether each is a sure link, or one that costs nothing.
-    gold : int
-        Sure links in these pairs.
-    """
-
-    edges: np.ndarray
-    scores: np.ndarray
-    sure: np.ndarray
-    free: np.ndarray
-    gold: int
+    edges: np.ndarray  # int64, shape (L,): those that were linked, as rows of the features of all pairs
+    scores: np.ndarray  # float64, shape (L,): their scores
+    sure: np.ndarray  # bool, shape (L,): whether each is a sure link
+    free: np.ndarray  # bool, shape (L,): whether it is one that costs nothing
+    gold: int  # sure links in these pairs
 
     @classmethod
     def join(cls, parts: Sequence[Found]) -> Found:
@@ -215,20 +203,10 @@ class Setting(NamedTuple):
 
 
 class HeldOut(NamedTuple):
-    """What a setting is worth on pairs left out.
-
-    Attributes
-    ----------
-    setting : Setting
-        The setting.
-    aer : float
-        Alignment error rate over all folds together, in [0, 1].
-    links, sure, sure_matched, possible_matched : int
-        What it follows from (:data:`align.evaluation.metrics.COLUMNS`).
-    """
+    """What a setting is worth on pairs left out, over all folds together."""
 
     setting: Setting
-    aer: float
+    aer: float  # in [0, 1]; it follows from the counts, which are of :data:`align.evaluation.metrics.COLUMNS`
     links: int
     sure: int
     sure_matched: int

@@ -84,15 +84,7 @@ def from_gold(
 
 
 def largest_matching(cells: Sequence[tuple[int, int]], scores: np.ndarray) -> set[tuple[int, int]]:
-    """Return the largest matching among cells (j, k); of several, that with the highest total score.
-
-    Parameters
-    ----------
-    cells : sequence of (int, int)
-        The cells that may be linked.
-    scores : ndarray of float64, shape (n, m)
-        In [0, 1].
-    """
+    """Return the largest matching among cells (j, k); of several, that of the best ``scores``, (n, m)."""
     from scipy.optimize import linear_sum_assignment  # takes half a second to load
 
     allowed = np.zeros(scores.shape, dtype=bool)
@@ -107,29 +99,13 @@ def largest_matching(cells: Sequence[tuple[int, int]], scores: np.ndarray) -> se
 def largest_set(
     cells: Sequence[tuple[int, int]], scores: np.ndarray, max_fertility: int
 ) -> set[tuple[int, int]]:
-    """Return the largest set of cells, at most ``max_fertility`` in a row or column, of highest scores.
-
-    Parameters
-    ----------
-    cells : sequence of (int, int)
-        The cells that may be linked.
-    scores : ndarray of float64, shape (n, m)
-        In [0, 1].
-    max_fertility : int
-        At least 1.
-    """
+    """Return the largest set of cells, at most ``max_fertility`` in a row or column; of several, the best."""
     theta = np.zeros(scores.shape)
     for cell in cells:
         # all scores together weigh less than one more link
         theta[cell] = 1 + scores[cell] / (2 * len(cells) + 1)
-    links = solve(
-        theta.ravel(),
-        np.array([scores.shape]),
-        np.array([0, scores.size]),
-        np.zeros(scores.shape[0]),
-        np.zeros(scores.shape[1]),
-        max_fertility=max_fertility,
-    )
+    shapes, offsets, (n, m) = np.array([scores.shape]), np.array([0, scores.size]), scores.shape
+    links = solve(theta.ravel(), shapes, offsets, np.zeros(n), np.zeros(m), max_fertility=max_fertility)
     return {(int(j), int(k)) for j, k in np.argwhere(links.reshape(scores.shape))}
 
 

@@ -1,6 +1,7 @@
 """Silver labels: links good enough to train on where nobody has made any by hand.
 
-Three methods, all of which give matchings (a labelling that is none cannot train a matching model):
+Three methods, all of which give matchings (a labelling that is none cannot train a matching model) of the N
+pairs of a block, where a pair may have no link:
 
 ``sampled``
     The maximum-weight matching among links with p(j, k) = sqrt(f(j, k) r(j, k)) above a threshold, f and r
@@ -24,7 +25,7 @@ are right (Jalili Sabet et al. 2020, "SimAlign", tables 2 and 5).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -47,17 +48,10 @@ def sampled(block: Corpus, posteriors: Posteriors, *, threshold: float = 0.6) ->
 
     Parameters
     ----------
-    block : Corpus
-        N sentence pairs.
     posteriors : Posteriors
         Of these pairs; one that was not sampled gets no link.
     threshold : float
         Links need a higher probability, in [0, 1].
-
-    Returns
-    -------
-    Labels
-        Of N pairs; a pair may have no link.
     """
     shapes = block.shapes()
     offsets = edge_offsets(shapes)
@@ -76,24 +70,13 @@ def cosine(
 
     Parameters
     ----------
-    block : Corpus
-        N sentence pairs.
     source_vectors, target_vectors : ndarray of float32, shapes (Vs, p) and (Vt, p)
         In one space, of unit length, or zero where a word has none.
     threshold : float
         Links need a higher cosine, in [-1, 1].
-
-    Returns
-    -------
-    Labels
-        Of N pairs; a pair may have no link.
     """
-    shapes = block.shapes()
-    offsets = edge_offsets(shapes)
-    similarity = _similarity(block, source_vectors, target_vectors, None, 0.0, offsets)
-    linked = np.zeros(offsets[-1], dtype=np.bool_)
-    _link_nearest(similarity, shapes, offsets, float(threshold), linked)
-    return Labels.from_edges(linked, shapes)
+    similarity = _similarity(block, (source_vectors, target_vectors), None, 0.0)
+    return _labels(block, similarity, _link_nearest, threshold)
 
 
 def mutual(
@@ -111,10 +94,8 @@ def mutual(
 
     Parameters
     ----------
-    block : Corpus
-        N sentence pairs.
-    source_vectors, target_vectors : ndarray of float32, shapes (Vs, p) and (Vt, p), optional
-        In one space, of unit length, or zero where a word has none.
+    source_vectors, target_vectors
+        As of :func:`cosine`; optional.
     lexicon : Lexicon, optional
         Lexical probabilities.
     lexical : float
@@ -125,34 +106,27 @@ def mutual(
         Weight c of the distance to the diagonal, >= 0.
     threshold : float
         Links need a higher x.
-
-    Returns
-    -------
-    Labels
-        Of N pairs; a pair may have no link.
     """
-    shapes = block.shapes()
-    offsets = edge_offsets(shapes)
-    similarity = _similarity(block, source_vectors, target_vectors, lexicon, lexical, offsets)
-    linked = np.zeros(offsets[-1], dtype=np.bool_)
-    settings = float(neighbours), float(position), float(threshold)  # whole numbers would be compiled anew
-    _link_mutual(similarity, shapes, offsets, *settings, linked)
+    similarity = _similarity(block, (source_vectors, target_vectors), lexicon, lexical)
+    return _labels(block, similarity, _link_mutual, threshold, neighbours, position)
+
+
+def _labels(block: Corpus, similarity: np.ndarray, link: Callable[..., None], *settings: float) -> Labels:
+    """Return the links that a kernel makes from the similarity of the words of each pair."""
+    shapes, linked = block.shapes(), np.zeros(len(similarity), dtype=np.bool_)
+    settings = tuple(map(float, settings))  # whole numbers would be compiled anew
+    for (n, m), start in zip(shapes.tolist(), edge_offsets(shapes).tolist(), strict=False):
+        if n and m:
+            own = slice(start, start + n * m)
+            link(similarity[own].reshape(n, m), linked[own].reshape(n, m), *settings)
     return Labels.from_edges(linked, shapes)
 
 
 class Evidence(NamedTuple):
-    """How well the rest of a bitext explains pairs: the best Dice of each source word.
+    """How well the rest of a bitext explains pairs: the best Dice of each source word."""
 
-    Attributes
-    ----------
-    total : float
-        Their sum, >= 0.
-    words : int
-        Source words, >= 0.
-    """
-
-    total: float
-    words: int
+    total: float  # their sum, >= 0
+    words: int  # source words
 
     @property
     def mean(self) -> float:
@@ -174,71 +148,49 @@ def evidence(block: Corpus, lexicon: Lexicon, *, counted: bool) -> Evidence:
 
     Parameters
     ----------
-    block : Corpus
-        Sentence pairs.
     lexicon : Lexicon
         Tables of the whole bitext.
     counted : bool
         Whether the pairs were counted for the tables, as they stand.
-
-    Returns
-    -------
-    Evidence
     """
-    offsets = edge_offsets(block.shapes())
     dice, _, _ = edge_values(lexicon, block)
-    total, words = _sum_best(
-        read_only(block.source.ids),
-        block.source.offsets,
-        read_only(block.target.ids),
-        block.target.offsets,
-        read_only(lexicon.source_counts),
-        read_only(lexicon.target_counts),
-        dice,
-        offsets,
-        counted,
-    )
-    return Evidence(total, words)
+    source, target = _sides(block, (lexicon.source_counts, lexicon.target_counts))
+    return Evidence(*_sum_best(source, target, dice, edge_offsets(block.shapes()), counted))
+
+
+class _Side(NamedTuple):
+    """The words of one side of a block, and what is known of each word of the vocabulary."""
+
+    ids: np.ndarray
+    offsets: np.ndarray
+    known: np.ndarray
+
+
+def _sides(block: Corpus, known: Sequence[np.ndarray]) -> Iterator[_Side]:
+    for side, own in zip((block.source, block.target), known, strict=True):
+        yield _Side(read_only(side.ids), side.offsets, read_only(own))
 
 
 def _similarity(
-    block: Corpus,
-    source_vectors: np.ndarray | None,
-    target_vectors: np.ndarray | None,
-    lexicon: Lexicon | None,
-    lexical: float,
-    offsets: np.ndarray,
+    block: Corpus, vectors: Sequence[np.ndarray | None], lexicon: Lexicon | None, lexical: float
 ) -> np.ndarray:
     """Return s of every edge, float64, shape (E,)."""
-    nothing = np.zeros((0, 1), dtype=np.float32)
+    offsets = edge_offsets(block.shapes())
     association = np.zeros(offsets[-1], dtype=np.float32)
     if lexicon is not None:
         _, forward, reverse = edge_values(lexicon, block)
         association = np.sqrt(forward * reverse)
+    none = np.zeros((0, 1), dtype=np.float32)
+    source, target = _sides(block, [none if own is None else own for own in vectors])
     similarity = np.empty(offsets[-1])
-    _fill_similarity(
-        read_only(block.source.ids),
-        block.source.offsets,
-        read_only(block.target.ids),
-        block.target.offsets,
-        read_only(nothing if source_vectors is None else source_vectors),
-        read_only(nothing if target_vectors is None else target_vectors),
-        association,
-        float(lexical),
-        offsets,
-        similarity,
-    )
+    _fill_similarity(source, target, association, float(lexical), offsets, similarity)
     return similarity
 
 
 @kernel
 def _fill_similarity(
-    source_ids: np.ndarray,
-    source_offsets: np.ndarray,
-    target_ids: np.ndarray,
-    target_offsets: np.ndarray,
-    source_vectors: np.ndarray,
-    target_vectors: np.ndarray,
+    source: _Side,
+    target: _Side,
     association: np.ndarray,
     lexical: float,
     offsets: np.ndarray,
@@ -246,103 +198,76 @@ def _fill_similarity(
 ) -> None:
     for i in range(len(offsets) - 1):
         edge = offsets[i]
-        for j in range(source_offsets[i], source_offsets[i + 1]):
-            s = source_ids[j]
-            known = s < len(source_vectors) and source_vectors[s].any()
-            for k in range(target_offsets[i], target_offsets[i + 1]):
-                t = target_ids[k]
+        for s in source.ids[source.offsets[i] : source.offsets[i + 1]]:
+            known = s < len(source.known) and source.known[s].any()
+            for t in target.ids[target.offsets[i] : target.offsets[i + 1]]:
                 lexical_part = float(association[edge])
                 near = lexical_part
-                if known and t < len(target_vectors) and target_vectors[t].any():
+                if known and t < len(target.known) and target.known[t].any():
                     near = 0.0
-                    for x in range(source_vectors.shape[1]):
-                        near += source_vectors[s, x] * target_vectors[t, x]
+                    for x in range(source.known.shape[1]):
+                        near += source.known[s, x] * target.known[t, x]
                 similarity[edge] = near + lexical * lexical_part
                 edge += 1
 
 
 @kernel
-def _link_nearest(
-    similarity: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, threshold: float, linked: np.ndarray
-) -> None:
+def _link_nearest(x: np.ndarray, linked: np.ndarray, threshold: float) -> None:
     """Link each source word's best target word; the best of the source words that choose it gets it."""
-    for i in range(len(shapes)):
-        n, m = np.int64(shapes[i, 0]), np.int64(shapes[i, 1])
-        if n == 0 or m == 0:
-            continue
-        x = similarity[offsets[i] : offsets[i + 1]].reshape((n, m))
-        keeper = np.full(m, -1, dtype=np.int64)
-        for j in range(n):
-            k = int(np.argmax(x[j]))
-            if x[j, k] > threshold and (keeper[k] < 0 or x[j, k] > x[keeper[k], k]):
-                keeper[k] = j
-        for k in range(m):
-            if keeper[k] >= 0:
-                linked[offsets[i] + keeper[k] * m + k] = True
+    n, m = x.shape
+    keeper = np.full(m, -1, dtype=np.int64)
+    for j in range(n):
+        k = int(np.argmax(x[j]))
+        if x[j, k] > threshold and (keeper[k] < 0 or x[j, k] > x[keeper[k], k]):
+            keeper[k] = j
+    for k in range(m):
+        if keeper[k] >= 0:
+            linked[keeper[k], k] = True
 
 
 @kernel
 def _link_mutual(
-    similarity: np.ndarray,
-    shapes: np.ndarray,
-    offsets: np.ndarray,
-    neighbours: float,
-    position: float,
-    threshold: float,
-    linked: np.ndarray,
+    s: np.ndarray, linked: np.ndarray, threshold: float, neighbours: float, position: float
 ) -> None:
     """Link the words that are each other's best."""
-    for i in range(len(shapes)):
-        n, m = np.int64(shapes[i, 0]), np.int64(shapes[i, 1])
-        if n == 0 or m == 0:
-            continue
-        s = similarity[offsets[i] : offsets[i + 1]].reshape((n, m))
-        row_best, column_best = np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
-        row_score, column_score = np.empty(n), np.empty(m)
-        row_score[:], column_score[:] = -np.inf, -np.inf
-        for j in range(n):
-            for k in range(m):
-                x = s[j, k] - position * abs((j + 0.5) / n - (k + 0.5) / m)
-                if j > 0 and k > 0:
-                    x += neighbours * s[j - 1, k - 1]
-                if j + 1 < n and k + 1 < m:
-                    x += neighbours * s[j + 1, k + 1]
-                if x > row_score[j]:
-                    row_best[j], row_score[j] = k, x
-                if x > column_score[k]:
-                    column_best[k], column_score[k] = j, x
-        for j in range(n):
-            k = row_best[j]
-            if column_best[k] == j and row_score[j] > threshold:
-                linked[offsets[i] + j * m + k] = True
+    n, m = s.shape
+    row_best, column_best = np.zeros(n, dtype=np.int64), np.zeros(m, dtype=np.int64)
+    row_score, column_score = np.full(n, -np.inf), np.full(m, -np.inf)
+    for j in range(n):
+        for k in range(m):
+            x = s[j, k] - position * abs((j + 0.5) / n - (k + 0.5) / m)
+            if j > 0 and k > 0:
+                x += neighbours * s[j - 1, k - 1]
+            if j + 1 < n and k + 1 < m:
+                x += neighbours * s[j + 1, k + 1]
+            if x > row_score[j]:
+                row_best[j], row_score[j] = k, x
+            if x > column_score[k]:
+                column_best[k], column_score[k] = j, x
+    for j in range(n):
+        k = row_best[j]
+        if column_best[k] == j and row_score[j] > threshold:
+            linked[j, k] = True
 
 
 @kernel
 def _sum_best(
-    source_ids: np.ndarray,
-    source_offsets: np.ndarray,
-    target_ids: np.ndarray,
-    target_offsets: np.ndarray,
-    source_counts: np.ndarray,
-    target_counts: np.ndarray,
-    dice: np.ndarray,
-    offsets: np.ndarray,
-    counted: bool,
+    source: _Side, target: _Side, dice: np.ndarray, offsets: np.ndarray, counted: bool
 ) -> tuple[float, int]:
     """Return the sum over source words of their best Dice, and the number of words."""
     total, words = 0.0, 0
     for i in range(len(offsets) - 1):
-        source = source_ids[source_offsets[i] : source_offsets[i + 1]]
-        target = target_ids[target_offsets[i] : target_offsets[i + 1]]
+        words_s = source.ids[source.offsets[i] : source.offsets[i + 1]]
+        words_t = target.ids[target.offsets[i] : target.offsets[i + 1]]
         edge = offsets[i]
-        for s in source:
+        for s in words_s:
             best = 0.0
-            for t in target:
+            for t in words_t:
                 if dice[edge] > 0:
-                    both = source_counts[s] + target_counts[t]
+                    both = source.known[s] + target.known[t]
                     joint = dice[edge] * both / 2
                     if counted:
-                        own_source, own_target = _count(source, s), _count(target, t)
+                        own_source, own_target = _count(words_s, s), _count(words_t, t)
                         joint -= min(own_source, own_target)
                         both -= own_source + own_target
                     if joint > 0.5:

@@ -140,27 +140,28 @@ def test_with_enough_links_a_word_every_surface_link_is_kept():
         assert surface == {(link.source, link.target) for link in links[0]}
 
 
-@given(
-    st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8),
-    st.integers(1, 3),
-    st.integers(0, 2**32 - 1),
-)
+def best_of(cells, scores, fits):
+    """The size and the total score of the best of all sets of cells that fit."""
+    sets = [
+        links for size in range(len(cells) + 1) for links in combinations(sorted(cells), size) if fits(links)
+    ]
+    return max((len(links), sum(scores[cell] for cell in links)) for links in sets)
+
+
+CELLS, SEEDS = st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=8), st.integers(0, 2**32 - 1)
+
+
+@given(CELLS, st.integers(1, 3), SEEDS)
 def test_the_set_is_the_best_of_all(cells, max_fertility, seed):
     scores = np.random.default_rng(seed).random((4, 4))
     found = largest_set(sorted(cells), scores, max_fertility)
-
-    def worth(links):
-        return len(links), sum(scores[cell] for cell in links)
-
-    sets = [
-        links
-        for size in range(9)
-        for links in combinations(sorted(cells), size)
-        if max(np.bincount([j for j, _ in links], minlength=1)) <= max_fertility
-        and max(np.bincount([k for _, k in links], minlength=1)) <= max_fertility
-    ]
+    best = best_of(
+        cells,
+        scores,
+        lambda links: all(np.bincount(words).max() <= max_fertility for words in zip(*links, strict=True)),
+    )
     assert found <= cells
-    assert worth(found) == pytest.approx(max(map(worth, sets)))
+    assert (len(found), sum(scores[cell] for cell in found)) == pytest.approx(best)
 
 
 def test_a_link_both_sure_and_possible_is_sure():
@@ -173,19 +174,12 @@ def test_links_and_text_must_be_of_as_many_pairs():
         from_gold([[], []], corpus_of(([0], [0])))
 
 
-@given(st.sets(st.tuples(st.integers(0, 3), st.integers(0, 3)), max_size=7), st.integers(0, 2**32 - 1))
+@given(CELLS, SEEDS)
 def test_the_matching_is_the_best_of_all(cells, seed):
     scores = np.random.default_rng(seed).random((4, 4))
     found = largest_matching(sorted(cells), scores)
-
-    def worth(links):
-        return len(links), sum(scores[cell] for cell in links)
-
-    matchings = [
-        links
-        for size in range(5)
-        for links in combinations(sorted(cells), size)
-        if len({j for j, _ in links}) == len({k for _, k in links}) == size
-    ]
+    best = best_of(
+        cells, scores, lambda links: all(len(set(words)) == len(words) for words in zip(*links, strict=True))
+    )
     assert found <= cells
-    assert worth(found) == pytest.approx(max(map(worth, matchings)))
+    assert (len(found), sum(scores[cell] for cell in found)) == pytest.approx(best)

@@ -1,19 +1,10 @@
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
 
 from align.problems.matching import SURE, MatchingProblem
-from tests.align.solvers.problems import MarkedLabels
-
-
-@dataclass(frozen=True)
-class Edges:
-    shapes: np.ndarray
-    offsets: np.ndarray
-    features: np.ndarray
-    names: tuple = ()
+from tests.align.solvers.problems import Edges, FertileEdges, MarkedLabels, WordFeatures, check_many_at_once
 
 
 def made(shapes, d, seed=0, marks=None):
@@ -90,16 +81,7 @@ def test_many_blocks_and_many_weights_at_once_are_the_same_to_the_bit():
     problem = MatchingProblem(edges, labels)
     weights = np.random.default_rng(6).normal(size=(3, 9))
     block = np.array([4, 0, 3, 2])
-    psi, loss = problem.oracles(weights, block)
-    assert psi.shape == (3, 4, 9)
-    for r, w in enumerate(weights):
-        one_psi, one_loss = problem.oracles(w, block)
-        np.testing.assert_array_equal(one_psi, psi[r])
-        np.testing.assert_array_equal(one_loss, loss[r])
-        for place, i in enumerate(block):
-            vertex = problem.oracle(w, i)
-            np.testing.assert_array_equal(vertex.psi, psi[r, place])
-            assert vertex.loss == loss[r, place]
+    check_many_at_once(problem, weights, block)
 
 
 def test_a_chosen_part_of_the_pairs():
@@ -188,17 +170,6 @@ def test_sums_over_the_features_run_in_order():
         assert vertex.loss == 0.5 * min(edges.shapes[i])  # score 0 of each edge, so the cost alone decides
 
 
-@dataclass(frozen=True)
-class WordFeatures:
-    source: np.ndarray
-    target: np.ndarray
-
-
-@dataclass(frozen=True)
-class FertileEdges(Edges):
-    word_features: WordFeatures | None = None
-
-
 def fertile(shapes, d, most, seed):
     """Pairs whose words have features (2 of source, 3 of target words) and up to ``most`` gold links."""
     generator = np.random.default_rng(seed)
@@ -212,7 +183,7 @@ def fertile(shapes, d, most, seed):
         for j, k in generator.permutation(list(np.ndindex(n, m))):
             if max((marks[j] == 2).sum(), (marks[:, k] == 2).sum()) < most and generator.random() < 0.4:
                 marks[j, k] = 2
-    return FertileEdges(edges.shapes, edges.offsets, edges.features, (), extra), labels
+    return FertileEdges(edges.shapes, edges.offsets, edges.features, extra), labels
 
 
 def labellings(n, m, most):
@@ -291,8 +262,8 @@ def test_bad_words_are_refused():
     for given, most, message in (
         (edges, 0, "0 links a word; give 1 or more"),
         (FertileEdges(edges.shapes, edges.offsets, edges.features), 2, "no features of words"),
-        (FertileEdges(edges.shapes, edges.offsets, edges.features, (), wrong), 2, "is negative"),
-        (FertileEdges(edges.shapes, edges.offsets, edges.features, (), short), 2, "one row a word"),
+        (FertileEdges(edges.shapes, edges.offsets, edges.features, wrong), 2, "is negative"),
+        (FertileEdges(edges.shapes, edges.offsets, edges.features, short), 2, "one row a word"),
     ):
         with pytest.raises(ValueError, match=message):
             MatchingProblem(given, labels, max_fertility=most)

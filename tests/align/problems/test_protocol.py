@@ -1,7 +1,6 @@
 """What every structured problem owes a solver, each held against a list of all its labellings."""
 
 import itertools
-from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -15,23 +14,9 @@ from align.problems.protocol import Vertex
 from align.problems.quadratic import QuadraticProblem
 from align.problems.sequences import ChainProblem
 from align.problems.triplets import TripletProblem
-from tests.align.solvers.problems import MarkedLabels, bcfw
+from tests.align.solvers.problems import FertileEdges, MarkedLabels, WordFeatures, bcfw
 
 COST_FN, COST_FP = 3.0, 1.0
-
-
-@dataclass(frozen=True)
-class Words:
-    source: np.ndarray
-    target: np.ndarray
-
-
-@dataclass(frozen=True)
-class Edges:
-    shapes: np.ndarray
-    offsets: np.ndarray
-    features: np.ndarray
-    word_features: Words
 
 
 def alignment(most):
@@ -50,7 +35,7 @@ def alignment(most):
     features = generator.normal(size=(offsets[-1], 3)).astype(np.float32)
     words = [generator.random((total, 2)).astype(np.float32) for total in shapes.sum(axis=0)]
     labels = MarkedLabels(np.zeros(len(shapes) + 1, dtype=np.int64), np.concatenate(marks))
-    return Edges(shapes, offsets, features, Words(*words)), labels
+    return FertileEdges(shapes, offsets, features, WordFeatures(*words)), labels
 
 
 def all_links(n, m, most):

@@ -4,7 +4,7 @@ import pytest
 from align.matching import quadratic
 from align.problems.matching import MatchingProblem
 from align.problems.quadratic import QuadraticProblem
-from tests.align.solvers.problems import Edges, MarkedLabels, bcfw
+from tests.align.solvers.problems import Edges, MarkedLabels, bcfw, check_many_at_once
 
 
 def made(shapes, d, seed=0):
@@ -80,16 +80,7 @@ def test_several_weights_and_blocks_are_the_single_ones():
     problem = QuadraticProblem(edges, labels, phi, pairs=np.array([3, 0, 1]))
     weights = np.abs(np.random.default_rng(4).normal(size=(2, 5)))
     block = np.array([2, 0])
-    psi, loss = problem.oracles(weights, block)
-    assert psi.shape == (2, 2, 5)
-    for r, w in enumerate(weights):
-        one_psi, one_loss = problem.oracles(w, block)
-        np.testing.assert_array_equal(one_psi, psi[r])
-        np.testing.assert_array_equal(one_loss, loss[r])
-        for place, i in enumerate(block):
-            vertex = problem.oracle(w, int(i))
-            np.testing.assert_array_equal(vertex.psi, psi[r, place])
-            assert vertex.loss == loss[r, place]
+    check_many_at_once(problem, weights, block)
 
 
 def test_without_a_bonus_it_is_the_problem_of_matchings():

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
+import pytest
 from scipy.optimize import LinearConstraint, minimize
 
 from align.problems.matching import MatchingProblem
@@ -141,7 +142,7 @@ class WordFeatures:
 
 @dataclass(frozen=True)
 class FertileEdges(Edges):
-    word_features: WordFeatures
+    word_features: WordFeatures | None = None
 
 
 def fertile_pairs(count, length, d, seed):
@@ -163,3 +164,37 @@ def fertile_pairs(count, length, d, seed):
     features[:, -1] = 1.0
     edges = FertileEdges(shapes, offsets, features.astype(np.float32), WordFeatures(*words))
     return MatchingProblem(edges, Labels(np.zeros(count + 1, dtype=np.int64), sure), max_fertility=2)
+
+
+def check_resumed(folder, run, state_type):
+    """A run that is stopped and goes on from the file it left is the run made in one go, bit by bit."""
+    whole, path = run(), folder / "state.npz"
+
+    def stop(progress):
+        progress.state.save(path)
+        if progress.row.passes == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        run(on_pass=stop)
+    assert list(folder.iterdir()) == [path]
+    resumed = run(resume=state_type.load(path))
+    np.testing.assert_array_equal(resumed.weights, whole.weights)
+    assert (resumed.averaged, resumed.oracle_calls) == (whole.averaged, whole.oracle_calls)
+    for row, other in zip(resumed.history, whole.history, strict=True):
+        np.testing.assert_array_equal(row._replace(seconds=0), other._replace(seconds=0))
+    assert (np.diff([row.seconds for row in resumed.history]) >= 0).all()
+
+
+def check_many_at_once(problem, weights, block):
+    """Vertices of several blocks under several weights are those asked for singly, to the bit."""
+    psi, loss = problem.oracles(weights, block)
+    assert psi.shape == (len(weights), len(block), problem.d)
+    for r, w in enumerate(weights):
+        one_psi, one_loss = problem.oracles(w, block)
+        np.testing.assert_array_equal(one_psi, psi[r])
+        np.testing.assert_array_equal(one_loss, loss[r])
+        for place, i in enumerate(block):
+            vertex = problem.oracle(w, int(i))
+            np.testing.assert_array_equal(vertex.psi, psi[r, place])
+            assert vertex.loss == loss[r, place]

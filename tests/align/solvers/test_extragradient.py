@@ -1,5 +1,6 @@
 import math
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -8,7 +9,16 @@ from align.problems.matching import MatchingProblem
 from align.solvers import SOLVERS
 from align.solvers.extragradient import Extragradient, SaddleState, divergence
 from align.solvers.extragradient_metric import METRICS, gram_metric, identity_metric, operator_norm
-from tests.align.solvers.problems import Edges, Labels, Listed, bcfw, extragradient, fertile_pairs, pairs
+from tests.align.solvers.problems import (
+    Edges,
+    Labels,
+    Listed,
+    bcfw,
+    check_resumed,
+    extragradient,
+    fertile_pairs,
+    pairs,
+)
 
 GEOMETRIES = ("euclidean", "kl")
 BOTH = pytest.mark.parametrize("geometry", GEOMETRIES)
@@ -308,22 +318,7 @@ def test_the_ball_that_the_regularised_minimum_touches_has_its_minimum():
 def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, geometry, memory, ball):
     problem = pairs(10, 5, 4, seed=3)
     options = {"lam": 0.03, "passes": 9, "tolerance": 0, "geometry": geometry, "memory": memory, "ball": ball}
-    whole = extragradient(problem, **options)
-
-    def stop(progress):
-        progress.state.save(tmp_path / "state.npz")
-        if progress.row.passes == 4:
-            raise KeyboardInterrupt
-
-    with pytest.raises(KeyboardInterrupt):
-        extragradient(problem, **options, on_pass=stop)
-    assert [path.name for path in tmp_path.iterdir()] == ["state.npz"]
-    resumed = extragradient(problem, **options, resume=SaddleState.load(tmp_path / "state.npz"))
-    np.testing.assert_array_equal(resumed.weights, whole.weights)
-    assert resumed.oracle_calls == whole.oracle_calls
-    for row, other in zip(resumed.history, whole.history, strict=True):
-        np.testing.assert_array_equal(row._replace(seconds=0), other._replace(seconds=0))
-    assert (np.diff([row.seconds for row in resumed.history]) >= 0).all()
+    check_resumed(tmp_path, partial(extragradient, problem, **options), SaddleState)
 
 
 def test_a_resumed_run_over_its_limit_measures_and_ends(tmp_path):
