@@ -19,6 +19,7 @@ import math
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -148,13 +149,13 @@ def write_rows(path: Path, start: int, values: np.ndarray) -> None:
     """
     with _telling(path, REMEDY), open(path, "rb") as file:
         dtype, shape, order = _header(file)
-        begin, size = file.tell(), _check_size(file, dtype, shape)
+        begin, row = file.tell(), dtype.itemsize * math.prod(shape[1:])
         if (dtype, shape[1:], order) != (values.dtype, values.shape[1:], "C") or not (
             0 <= start <= start + len(values) <= shape[0]
         ):
             raise ValueError(f"rows {start} to {start + len(values)} do not fit {dtype} {shape}")
     with _naming(path), open(path, "r+b") as out:
-        out.seek(begin + start * (size // shape[0] if shape[0] else 0))
+        out.seek(begin + start * row)
         out.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
 
 
@@ -175,7 +176,13 @@ def load_array(path: Path, *, mapped: bool = False, remedy: str = REMEDY) -> np.
     InputError
         If there is no such file, it holds Python objects or no array, or its size is not what it says.
     """
-    return _opened(path, "r" if mapped else None, remedy)
+    with _telling(path, remedy), open(path, "rb") as file:
+        dtype, shape, order = _header(file)
+        start, size = file.tell(), dtype.itemsize * math.prod(shape)
+        if mapped and size and start + size > MAPPED_FROM:
+            # Without the class: slices of a memmap cost ten times as much.
+            return np.asarray(np.memmap(path, dtype, "r", start, shape, order))  # type: ignore[call-overload]
+        return _read(file, np.empty(shape, dtype, order))  # type: ignore[call-overload]
 
 
 def load_rows(path: Path, start: int, stop: int, *, remedy: str = REMEDY) -> np.ndarray:
@@ -199,15 +206,10 @@ def load_rows(path: Path, start: int, stop: int, *, remedy: str = REMEDY) -> np.
     """
     with _telling(path, remedy), open(path, "rb") as file:
         dtype, shape, order = _header(file)
-        expected = _check_size(file, dtype, shape)
         if not shape or order != "C" or not 0 <= start <= stop <= shape[0]:
             raise ValueError(f"no rows {start} to {stop} in the shape {shape}")
-        row = expected // shape[0] if shape[0] else 0
-        file.seek(start * row, os.SEEK_CUR)
-        rows = np.empty((stop - start, *shape[1:]), dtype)
-        if rows.size and file.readinto(rows.reshape(-1).view(np.uint8).data) != rows.nbytes:
-            raise ValueError("cut off while it was read")
-        return rows
+        file.seek(start * dtype.itemsize * math.prod(shape[1:]), os.SEEK_CUR)
+        return _read(file, np.empty((stop - start, *shape[1:]), dtype))
 
 
 def near_rows(chosen: np.ndarray) -> list[np.ndarray]:
@@ -223,29 +225,11 @@ def near_rows(chosen: np.ndarray) -> list[np.ndarray]:
     return np.split(chosen, np.flatnonzero(ends) + 1)
 
 
-def _opened(path: Path, mode: str | None, remedy: str) -> np.ndarray:
-    with _telling(path, remedy), open(path, "rb") as file:
-        dtype, shape, order = _header(file)
-        start, expected = file.tell(), _check_size(file, dtype, shape)
-        if mode == "r+" or (mode == "r" and start + expected > MAPPED_FROM):
-            if expected:
-                # Without the class: slices of a memmap cost ten times as much.
-                return np.asarray(np.memmap(path, dtype, mode, start, shape, order))  # type: ignore[call-overload]
-            return np.zeros(shape, dtype)
-        values = np.empty(shape, dtype, order)  # type: ignore[call-overload]
-        if values.size and file.readinto(values.reshape(-1, order="A").view(np.uint8).data) != values.nbytes:
-            raise ValueError("cut off while it was read")
-        return values
-
-
-def _check_size(file: BinaryIO, dtype: np.dtype[Any], shape: tuple[int, ...]) -> int:
-    """Return the bytes of the values, which begin where the file stands; there must be as many."""
-    here, size = file.tell(), os.fstat(file.fileno()).st_size
-    expected = math.prod(shape) * dtype.itemsize
-    if size - here != expected:
-        fault = "cut off" if size - here < expected else "too long"
-        raise ValueError(f"{fault}: {size - here} bytes of values, not the {expected} of {shape}")
-    return expected
+def _read(file: BufferedReader, values: np.ndarray) -> np.ndarray:
+    """Fill an array with what comes next in a file."""
+    if values.size and file.readinto(values.reshape(-1, order="A").view(np.uint8).data) != values.nbytes:
+        raise ValueError("cut off while it was read")
+    return values
 
 
 @contextmanager
@@ -267,7 +251,8 @@ def _header(file: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...], str]:
     Raises
     ------
     ValueError
-        If it is no header of plain values. What NumPy says of it is left out: it advises to trust the file.
+        If it is no header of plain values, or not of those that follow. What NumPy says of it is left out:
+        it advises to trust the file.
     """
     readers = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
     try:
@@ -278,6 +263,10 @@ def _header(file: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...], str]:
         raise ValueError("holds Python objects, which are never loaded")
     if any(isinstance(size, bool) or size < 0 for size in shape):
         raise ValueError(f"the shape {shape} is none")
+    found, expected = os.fstat(file.fileno()).st_size - file.tell(), math.prod(shape) * dtype.itemsize
+    if found != expected:
+        fault = "cut off" if found < expected else "too long"
+        raise ValueError(f"{fault}: {found} bytes of values, not the {expected} of {shape}")
     return dtype, shape, "F" if fortran else "C"
 
 

@@ -13,8 +13,6 @@ class LiaisonError(Exception):
 class WorkError(LiaisonError):
     """The work itself failed: a server, a disk, a computation (exit status 1)."""
 
-    exit_status = 1
-
 
 class InputError(LiaisonError):
     """The input or the usage is wrong: a file, a line, an option (exit status 2)."""

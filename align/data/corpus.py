@@ -26,28 +26,18 @@ _PIECE = 1 << 18
 
 @dataclass(frozen=True)
 class Sentences:
-    """One side of a bitext.
+    """One side of a bitext, N sentences of T analysis tokens."""
 
-    Attributes
-    ----------
-    ids : ndarray of int32, shape (T,)
-        Vocabulary ids of the analysis tokens of all sentences, one sentence after the other.
-    offsets : ndarray of int64, shape (N + 1,)
-        Sentence i is ``ids[offsets[i]:offsets[i + 1]]``.
-    parents : ndarray of int32, shape (T,)
-        Index of the surface token each analysis token came from, counted within the input line.
-    """
-
-    ids: np.ndarray
-    offsets: np.ndarray
-    parents: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
+    ids: np.ndarray  # int32 (T,): vocabulary ids of the tokens of all sentences, one sentence after the other
+    offsets: np.ndarray  # int64 (N + 1,): sentence i is ids[offsets[i]:offsets[i + 1]]
+    parents: np.ndarray  # int32 (T,): the surface token of each token, counted within the input line
 
     def lengths(self) -> np.ndarray:
         """Return the number of analysis tokens of each sentence, int64, shape (N,)."""
         return np.diff(self.offsets)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
     def block(self, start: int, stop: int) -> Sentences:
         """Return sentences ``start`` to ``stop`` (exclusive); token arrays are views, offsets start at 0."""

@@ -15,7 +15,7 @@ import sys
 import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, BinaryIO, Protocol, cast
+from typing import Any, BinaryIO, cast
 
 import zstandard
 
@@ -37,22 +37,8 @@ TAR_MARK, TAR_PLACE = b"ustar", slice(257, 262)
 FOREIGN = (("bzip2", re.compile(rb"BZh[1-9]1AY&SY")), ("7z", re.compile(rb"7z\xbc\xaf\x27\x1c")))
 
 
-class Decoder(Protocol):
-    """What the decompressors of the packings have in common."""
-
-    @property
-    def eof(self) -> bool:
-        """Whether the end of the packed stream has been reached."""
-
-    @property
-    def unused_data(self) -> bytes:
-        """What was fed beyond the end of the packed stream."""
-
-    def decompress(self, data: bytes, /) -> bytes:
-        """Return the unpacked bytes of the next piece of packed data."""
-
-
-# Name, first bytes, and a new decoder. A zstd file may start with a skippable frame (pzstd writes one).
+# Name, first bytes, and a new decoder, with what decompressors have in common: ``decompress``, ``eof`` and
+# ``unused_data``. A zstd file may start with a skippable frame (pzstd writes one).
 PACKINGS: tuple[tuple[str, re.Pattern[bytes], Callable[[], Any]], ...] = (
     ("gzip", re.compile(rb"\x1f\x8b"), lambda: zlib.decompressobj(31)),
     ("xz", re.compile(rb"\xfd7zXZ\x00"), lambda: lzma.LZMADecompressor(memlimit=WINDOW)),
@@ -166,7 +152,7 @@ class _Unpacked(io.RawIOBase):
         self._file, self._where, self._packing = file, where, packing
         self._pending = pending  # packed bytes read but not yet decoded
         self._ready = memoryview(b"")  # unpacked bytes not yet handed out
-        self._decoder: Decoder | None = self._new_decoder() if packing else None
+        self._decoder = self._new_decoder() if packing else None
         self._step = LEAST
         if packing:
             self._ready = memoryview(self._beginning(512))
@@ -192,8 +178,8 @@ class _Unpacked(io.RawIOBase):
             start += piece
         return start
 
-    def _new_decoder(self) -> Decoder:
-        return cast(Decoder, next(make for name, _, make in PACKINGS if name == self._packing)())
+    def _new_decoder(self) -> Any:
+        return next(make for name, _, make in PACKINGS if name == self._packing)()
 
     def _packed(self, size: int) -> bytes:
         """Return up to ``size`` more bytes of the file, what was left over first."""
@@ -218,7 +204,7 @@ class _Unpacked(io.RawIOBase):
         if not piece:
             raise InputError(f"{self._where}: the {self._packing} data are cut off; get the file again")
         try:
-            unpacked = self._decoder.decompress(piece)
+            unpacked: bytes = self._decoder.decompress(piece)
         except (zlib.error, lzma.LZMAError, zstandard.ZstdError, EOFError) as error:
             raise InputError(
                 f"{self._where}: the {self._packing} data cannot be unpacked ({error}); get the file again"
@@ -226,7 +212,7 @@ class _Unpacked(io.RawIOBase):
         self._step = min(MOST, 2 * self._step) if len(unpacked) < RATIO * len(piece) else LEAST
         return unpacked
 
-    def _follower(self) -> Decoder | None:
+    def _follower(self) -> Any:
         """Return the decoder of the next stream in the file, None where only zero padding is left."""
         while True:
             rest = self._pending.lstrip(b"\0")

@@ -28,36 +28,16 @@ _spaces = re.compile("  +")
 
 
 class Batch(NamedTuple):
-    """Tokens of N lines with S surface and T analysis tokens.
+    """Tokens of N lines with S surface and T analysis tokens."""
 
-    Attributes
-    ----------
-    text : list of str
-        The surface tokens of each line with one space between.
-    spans : ndarray of uint32, shape (S, 2)
-        Start and end of each surface token in its line as it was given, in characters.
-    starts : ndarray of int64, shape (N + 1,)
-        Line i has the surface tokens ``starts[i]`` to ``starts[i + 1]``.
-    surface : ndarray of int32, shape (S,)
-        Index of each surface token in ``BatchProcessor.surface``.
-    words : ndarray of int32, shape (T,)
-        Index of each analysis token in ``BatchProcessor.words``.
-    offsets : ndarray of int64, shape (N + 1,)
-        Line i has the analysis tokens ``offsets[i]`` to ``offsets[i + 1]``.
-    parents : ndarray of int32, shape (T,)
-        Surface token of each analysis token, counted within the line.
-    changes : mapping of str to int
-        Characters that cleaning replaced or deleted, by kind.
-    """
-
-    text: list[str]
-    spans: np.ndarray
-    starts: np.ndarray
-    surface: np.ndarray
-    words: np.ndarray
-    offsets: np.ndarray
-    parents: np.ndarray
-    changes: Mapping[str, int]
+    text: list[str]  # the surface tokens of each line with one space between
+    spans: np.ndarray  # uint32 (S, 2): the place of each surface token in its line as given, in characters
+    starts: np.ndarray  # int64 (N + 1,): line i has the surface tokens starts[i] to starts[i + 1]
+    surface: np.ndarray  # int32 (S,): indices in BatchProcessor.surface
+    words: np.ndarray  # int32 (T,): the analysis tokens, indices in BatchProcessor.words
+    offsets: np.ndarray  # int64 (N + 1,): line i has the analysis tokens offsets[i] to offsets[i + 1]
+    parents: np.ndarray  # int32 (T,): surface token of each analysis token, counted within the line
+    changes: Mapping[str, int]  # characters that cleaning replaced or deleted, by kind
 
 
 class BatchProcessor:

@@ -15,15 +15,7 @@ from typing import NamedTuple
 
 
 class Context(NamedTuple):
-    """A rule for keys in a row.
-
-    Attributes
-    ----------
-    keys : tuple of frozenset of str
-        What stands in a row, each place one of a set.
-    readings : tuple of (tuple of str, or None)
-        The analysis of each of these places; None leaves it as it is.
-    """
+    """A rule for keys in a row, each one of a set: the analysis of each; None leaves it as it is."""
 
     keys: tuple[frozenset[str], ...]
     readings: tuple[tuple[str, ...] | None, ...]

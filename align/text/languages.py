@@ -10,34 +10,16 @@ from dataclasses import dataclass, replace
 
 @dataclass(frozen=True)
 class Language:
-    """Rules of one language, as words separated by spaces.
+    """Rules of one language, as words separated by spaces."""
 
-    Attributes
-    ----------
-    elided : str
-        Words that lose their last letter before another and are cut off after their apostrophe
-        (French ``l'homme``: ``l'`` + ``homme``), without it, lower case.
-    elides_all : bool
-        Whether every word before an apostrophe is cut off (Italian), one-word forms aside.
-    whole : str
-        Forms with an apostrophe or a full stop at an end that stay one token.
-    clitics : str
-        What may stand alone after an apostrophe as one token (English ``'s``).
-    abbreviations : str
-        Words that keep their full stop.
-    numbered : str
-        Words that keep their full stop before a number only (``No. 5``, but ``he said no.``).
-    colon : bool
-        Whether a colon within a word belongs to it (Swedish ``EU:s``).
-    """
-
+    # Words that lose their last letter before another, without it, lower case (French l'homme: l' + homme).
     elided: str = ""
-    elides_all: bool = False
-    whole: str = ""
-    clitics: str = ""
-    abbreviations: str = ""
-    numbered: str = ""
-    colon: bool = False
+    elides_all: bool = False  # whether every word before an apostrophe is cut off (Italian)
+    whole: str = ""  # forms with an apostrophe or a full stop at an end that stay one token
+    clitics: str = ""  # what may stand alone after an apostrophe as one token (English 's)
+    abbreviations: str = ""  # words that keep their full stop
+    numbered: str = ""  # words that keep it before a number only (No. 5, but "he said no.")
+    colon: bool = False  # whether a colon within a word belongs to it (Swedish EU:s)
 
 
 # Titles and the like that any European text may hold.

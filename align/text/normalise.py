@@ -67,20 +67,13 @@ _TREEBANK = {
 class CleanText(NamedTuple):
     """Cleaned text and the way back.
 
-    Attributes
-    ----------
-    text : str
-        The cleaned text; its only white space is U+0020.
-    origin : (list of int, list of int) or None
-        Start and end in the original text of what each cleaned character came from; None where every
-        character stands at its old place.
-    changes : mapping of str to int
-        Characters changed: ``spaces`` (white space and controls made a space), ``windows`` (quotes and
-        dashes of code page 1252), ``invisible`` (deleted), ``escapes`` (undone), ``composed`` (lines changed
-        by normal form C).
+    The changes are counted in characters: ``spaces`` (white space and controls made a space), ``windows``
+    (quotes and dashes of code page 1252), ``invisible`` (deleted), ``escapes`` (undone); ``composed`` counts
+    lines changed by normal form C.
     """
 
-    text: str
+    text: str  # its only white space is U+0020
+    # Start and end in the original text of what each character came from; None where all are at their places.
     origin: tuple[list[int], list[int]] | None
     changes: Mapping[str, int]
 

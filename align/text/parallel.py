@@ -54,21 +54,11 @@ class Part(NamedTuple):
 
 
 class LongSide(NamedTuple):
-    """One side of a long pair.
-
-    Attributes
-    ----------
-    tokens : sequence of str
-        Its surface tokens.
-    weights : sequence of int
-        Analysis tokens of each: the length of a part is their sum.
-    sentences : sequence of int
-        Index of the token after the last of each sentence, ascending.
-    """
+    """One side of a long pair: its surface tokens, and where each of its sentences ends."""
 
     tokens: Sequence[str]
-    weights: Sequence[int]
-    sentences: Sequence[int]
+    weights: Sequence[int]  # analysis tokens of each: the length of a part is their sum
+    sentences: Sequence[int]  # index of the token after the last of each sentence, ascending
 
 
 def split_pair(source: LongSide, target: LongSide, *, limit: int) -> list[Part]:

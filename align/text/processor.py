@@ -21,24 +21,14 @@ REMEMBERED = 150_000
 class Tokens(NamedTuple):
     """The tokens of a sentence.
 
-    Attributes
-    ----------
-    surface : list of str
-        What people see and link, in the cleaned text's letters; no white space within where the text was
-        tokenized here.
-    spans : list of (int, int)
-        Start and end of each surface token in the original text, in characters. For given tokens: in the
-        tokens joined by one space.
-    analysis : list of str
-        Lookup keys of the analysis tokens, for statistics and vectors.
-    parents : list of int
-        Index of the surface token of each analysis token, non-decreasing.
+    Surface tokens are what people see and link, in the cleaned text's letters, without white space where the
+    text was tokenized here; analysis tokens are lookup keys, for statistics and vectors.
     """
 
     surface: list[str]
-    spans: list[tuple[int, int]]
+    spans: list[tuple[int, int]]  # of the surface in the text, in characters; given tokens: joined by a space
     analysis: list[str]
-    parents: list[int]
+    parents: list[int]  # index of the surface token of each analysis token, non-decreasing
 
 
 class TextProcessor:

@@ -52,13 +52,8 @@ _CASES: dict[str, Callable[[str], str]] = {
 class Cutter(NamedTuple):
     """The rules of one language.
 
-    Attributes
-    ----------
-    cut : function
-        ``cut(chunk, number_follows)``: the tokens of a chunk without white space, in order; put together
-        they are the chunk. ``number_follows`` is for chunks that are ``numbered`` only.
-    numbered : function
-        ``numbered(chunk)``: whether the cut depends on a number following.
+    ``cut(chunk, number_follows)`` gives the tokens of a chunk without white space, in order; put together
+    they are the chunk. ``numbered(chunk)`` says whether they depend on a number following.
     """
 
     cut: Callable[[str, bool], list[str]]

@@ -36,21 +36,15 @@ _SEPARATORS = re.compile(r"[.,:/ ’']")
 class WordTable:
     """The spellings of a list of words, for the kernels.
 
-    Attributes
-    ----------
-    codes, offsets : ndarray of uint32, shape (C,); ndarray of int64, shape (V + 1,)
-        Code points as they stand; word v is ``codes[offsets[v]:offsets[v + 1]]``.
-    folded, folded_offsets : ndarray of uint32, shape (F,); ndarray of int64, shape (V + 1,)
-        Code points without accents, in Latin letters; for a number its leading numeral in one normal form.
-    kinds : ndarray of uint8, shape (V,)
-        ``WORD``, ``NUMBER`` (begins with a digit) or ``PUNCTUATION`` (no letter and no digit).
+    Word v is ``codes[offsets[v]:offsets[v + 1]]``, uint32 code points as they stand, and likewise in `folded`
+    without accents, in Latin letters; for a number its leading numeral in one normal form.
     """
 
     codes: np.ndarray
-    offsets: np.ndarray
+    offsets: np.ndarray  # int64 (V + 1,)
     folded: np.ndarray
     folded_offsets: np.ndarray
-    kinds: np.ndarray
+    kinds: np.ndarray  # uint8 (V,): WORD, NUMBER (begins with a digit) or PUNCTUATION (no letter, no digit)
 
     def __len__(self) -> int:
         return len(self.kinds)

@@ -80,12 +80,7 @@ def read_model(path: Path, words: Sequence[str]) -> Vectors:
     path : Path
         A ``.bin`` file as fastText writes it; quantized ones (``.ftz``) are refused.
     words : sequence of str
-        V wanted words, no duplicates.
-
-    Returns
-    -------
-    Vectors
-        ``matrix`` (V, p).
+        The V wanted ones, none twice.
 
     Raises
     ------

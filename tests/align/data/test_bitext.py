@@ -144,23 +144,20 @@ def test_encodings_that_cannot_be_cut_into_lines_are_refused(encoding, message):
         read_tsv(stream(GOOD), encoding=encoding)
 
 
-@pytest.mark.parametrize(
-    ("kind", "line", "message"),
-    [
-        (
-            "joint",
-            "select a file||| x",
-            r"c:1: 0 separators .*rows are bad; put one space before and one after",
-        ),
-        ("joint", "a\tb", r"c:1: .*this looks like TSV"),
-        ("joint", '<?xml version="1.0"?>', r"c:1: .*this looks like TMX"),
-        ("joint", "a b", r"c:1: .*each line must be 'source \|\|\| target'"),
-        ("tsv", "a ||| b", r"c:1: .*this looks like the joint format"),
-        ("tsv", "a b", r"c:1: 1 field.* and 51 of the first 51 rows are bad; each line must be 'source TAB"),
-        ("tsv", "a\tb\tc", r"c:1: 3 field.*each line must be 'source TAB target'"),
-    ],
-)
-def test_input_of_another_format_stops_with_a_hint(tmp_path, kind, line, message):
+HINTS = {
+    ("joint", "select a file||| x"): r"c:1: 0 separators .*rows are bad; put one space before and one after",
+    ("joint", "a\tb"): r"c:1: .*this looks like TSV",
+    ("joint", '<?xml version="1.0"?>'): r"c:1: .*this looks like TMX",
+    ("joint", "a b"): r"c:1: .*each line must be 'source \|\|\| target'",
+    ("tsv", "a ||| b"): r"c:1: .*this looks like the joint format",
+    ("tsv", "a b"): r"c:1: 1 field.* 51 of the first 51 rows are bad; each line must be 'source TAB target'",
+    ("tsv", "a\tb\tc"): r"c:1: 3 field.*each line must be 'source TAB target'",
+}
+
+
+@pytest.mark.parametrize(("given", "message"), HINTS.items())
+def test_input_of_another_format_stops_with_a_hint(tmp_path, given, message):
+    kind, line = given
     path = write(tmp_path, "c", (line + "\n") * 200)
     with pytest.raises(InputError, match=message):
         list(open_bitext(kind, [path]))
