@@ -3,6 +3,7 @@
 import numpy as np
 
 from align.core.ragged import edge_offsets
+from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, Resources, feature_names, word_feature_names
 from align.features.groups import SCALE
@@ -26,6 +27,16 @@ DIMENSIONS = 5
 
 # Of the features of words, where a word may have several links.
 WORD_WEIGHTS = {"extra.source.always": 0.5, "extra.target.always": 0.25, "extra.target.content": 0.1}
+
+
+def random_corpus(seed, pairs, sizes, *, longest=7):
+    """Return pairs of random words, so many different ones a side; sentences are shorter than ``longest``."""
+    generator = np.random.default_rng(seed)
+    sides = (
+        [generator.integers(0, size, generator.integers(0, longest)).tolist() for _ in range(pairs)]
+        for size in sizes
+    )
+    return Corpus(*map(Sentences.from_lists, sides))
 
 
 def posteriors_of(shapes, forward, reverse):

@@ -299,6 +299,13 @@ def process(tiny_model):
 
 
 class TestExplorer:
+    def check_told(self, page, problems, told, logged):
+        """The page says why, and the browser's log has that one problem."""
+        expect(page.locator("#own-message")).to_have_text(told)
+        (problem,) = problems
+        assert logged in problem
+        problems.clear()
+
     def test_pasting_two_sentences_shows_links_and_ctrl_c_ends_it(self, process, open_page, problems):
         running, address = process
         assert address.startswith("http://127.0.0.1:")
@@ -329,10 +336,7 @@ class TestExplorer:
         assert running.stderr.read() == ""
         page.click("#own button")
         told = "The server does not answer: is it still running?"
-        expect(page.locator("#own-message")).to_have_text(told)
-        (problem,) = problems
-        assert "ERR_CONNECTION_REFUSED" in problem
-        problems.clear()
+        self.check_told(page, problems, told, "ERR_CONNECTION_REFUSED")
 
     def test_what_is_refused_is_told(self, tiny_model, open_page, problems):
         aligner = Aligner.load(tiny_model)
@@ -343,10 +347,7 @@ class TestExplorer:
             page.fill("#own-target", "mot")
             page.click("#own button")
             told = "source has 201 words; at most 200 can be shown, so split it"
-            expect(page.locator("#own-message")).to_have_text(told)
-            (problem,) = problems
-            assert "400 (Bad Request)" in problem
-            problems.clear()
+            self.check_told(page, problems, told, "400 (Bad Request)")
 
 
 def test_answers_come_one_at_a_time():

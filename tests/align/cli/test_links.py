@@ -45,14 +45,15 @@ class TestScore:
         assert report["signature"]["gold_base"] == 0
 
     @pytest.mark.parametrize(
-        ("gold", "guess", "line"),
+        ("gold", "guess", "figures", "counts"),
         [
-            ("3p4", "", "AER n/a P n/a R n/a F1 n/a pairs 1 links 0 sure 0 possible 1"),
-            ("0-0", "", "AER 1.0000 P n/a R 0.0000 F1 n/a pairs 1 links 0 sure 1 possible 1"),
-            ("0p0", "0-0", "AER 0.0000 P 1.0000 R n/a F1 n/a pairs 1 links 1 sure 0 possible 1"),
+            ("3p4", "", ("n/a", "n/a", "n/a"), (0, 0, 1)),
+            ("0-0", "", ("1.0000", "n/a", "0.0000"), (0, 1, 1)),
+            ("0p0", "0-0", ("0.0000", "1.0000", "n/a"), (1, 0, 1)),
         ],
     )
-    def test_undefined_figures_are_said_to_be_so(self, run, gold, guess, line):
+    def test_undefined_figures_are_said_to_be_so(self, run, gold, guess, figures, counts):
+        line = "AER {} P {} R {} F1 n/a pairs 1 links {} sure {} possible {}".format(*figures, *counts)
         status, out, _ = run("score --gold g --hyp h", g=f"{gold}\n", h=f"{guess}\n")
         assert (status, out.split("\n")[0]) == (0, line)
         status, out, _ = run("score --gold g --hyp h --json", g=f"{gold}\n", h=f"{guess}\n")

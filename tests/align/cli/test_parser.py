@@ -114,23 +114,25 @@ def test_of_the_library(capsys, words, told):
     assert wrong(capsys, align_main.main, words.split()).startswith(f"error: {told}")
 
 
+@pytest.mark.parametrize(
+    ("option", "told"),
+    [
+        ("--jobs many", ": invalid int value: 'many'; run_pipeline.py --help lists the options"),
+        ("--jobs -1e3", ": invalid int value: '-1e3'; run_pipeline.py --help lists the options"),
+        ("--engine slurm", ": invalid choice: 'slurm' (choose from "),
+    ],
+)
+def test_of_the_pipeline(capsys, option, told):
+    words = option.split()
+    assert wrong(capsys, command.main, words).startswith(f"error: {words[0]}{told}")
+    told = "unrecognized arguments: --nonsense; run_pipeline.py --help lists the options"
+    assert wrong(capsys, command.main, ["--nonsense"]).startswith(f"error: {told}")
+
+
 @pytest.mark.parametrize("bias", ["-1e-3", "-.5", "-2E-1"])
 def test_a_bias_may_be_any_negative_number(bias):
     parser = align_main._parser("links", importlib.import_module("align.cli.links"))
     assert parser.parse_args(["links", "--model", "m", "--bias", bias]).bias == float(bias)
-
-
-@pytest.mark.parametrize(
-    ("words", "told"),
-    [
-        ("--jobs many", "--jobs: invalid int value: 'many'; run_pipeline.py --help lists the options"),
-        ("--jobs -1e3", "--jobs: invalid int value: '-1e3'; run_pipeline.py --help lists the options"),
-        ("--engine slurm", "--engine: invalid choice: 'slurm' (choose from "),
-        ("--nonsense", "unrecognized arguments: --nonsense; run_pipeline.py --help lists the options"),
-    ],
-)
-def test_of_the_pipeline(capsys, words, told):
-    assert wrong(capsys, command.main, words.split()).startswith(f"error: {told}")
 
 
 @pytest.mark.parametrize("name", COMMANDS)

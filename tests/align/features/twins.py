@@ -96,25 +96,16 @@ def kind_of(word):
     return "word" if any(letter.isalnum() for letter in word) else "punctuation"
 
 
+SPELLING = (
+    "same_word", "same_punctuation", "other_punctuation", "punctuation_and_word", "same_number",
+    "other_number", "number_and_word", "prefix", "long_prefix", "common_letters", "cognate",
+    "length_difference",
+)  # fmt: skip
+
+
 def spelling_of(a, b):
     kinds = {kind_of(a), kind_of(b)}
-    row = dict.fromkeys(
-        [
-            "same_word",
-            "same_punctuation",
-            "other_punctuation",
-            "punctuation_and_word",
-            "same_number",
-            "other_number",
-            "number_and_word",
-            "prefix",
-            "long_prefix",
-            "common_letters",
-            "cognate",
-            "length_difference",
-        ],
-        0.0,
-    )
+    row = dict.fromkeys(SPELLING, 0.0)
     if len(kinds) == 2:
         row["punctuation_and_word" if "punctuation" in kinds else "number_and_word"] = 1.0
     elif kinds == {"punctuation"}:

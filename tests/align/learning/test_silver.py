@@ -22,12 +22,7 @@ VS, VT = 20, 25
 
 
 def bitext(seed, pairs=15, longest=9):
-    generator = np.random.default_rng(seed)
-
-    def side(size):
-        return [generator.integers(0, size, generator.integers(0, longest)).tolist() for _ in range(pairs)]
-
-    return Corpus(Sentences.from_lists(side(VS + 1)), Sentences.from_lists(side(VT + 1)))
+    return toy.random_corpus(seed, pairs, (VS + 1, VT + 1), longest=longest)
 
 
 def vectors(seed, size, dimensions=6):

@@ -9,15 +9,11 @@ import pytest
 from align.data.corpus import Corpus, Sentences
 from align.statistics.cooccurrence import bags, count_cells, index, invert, joint_counts, shrunk
 from align.statistics.mapper import Threads
+from tests.align import toy
 
 
 def bitext(seed, *, pairs=40, n_source=12, n_target=15):
-    generator = np.random.default_rng(seed)
-
-    def side(size):
-        return [generator.integers(0, size, generator.integers(0, 9)).tolist() for _ in range(pairs)]
-
-    return Corpus(Sentences.from_lists(side(n_source)), Sentences.from_lists(side(n_target)))
+    return toy.random_corpus(seed, pairs, (n_source, n_target), longest=9)
 
 
 def lists(sentences):

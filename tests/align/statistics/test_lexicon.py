@@ -5,22 +5,18 @@ from dataclasses import fields
 import numpy as np
 import pytest
 
-from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.statistics.cooccurrence import index
 from align.statistics.lexicon import Lexicon, edge_values, estimate
 from align.statistics.mapper import Threads
+from tests.align import toy
+from tests.align.checks import refuses_damage
 
 N_SOURCE, N_TARGET = 9, 11
 
 
 def bitext(seed, pairs=30):
-    generator = np.random.default_rng(seed)
-
-    def side(size):
-        return [generator.integers(0, size, generator.integers(0, 7)).tolist() for _ in range(pairs)]
-
-    return Corpus(Sentences.from_lists(side(N_SOURCE)), Sentences.from_lists(side(N_TARGET)))
+    return toy.random_corpus(seed, pairs, (N_SOURCE, N_TARGET))
 
 
 def lexicon_of(corpus, **options):
@@ -91,19 +87,13 @@ def test_large_tables_can_stay_on_disk(tmp_path):
 
 def test_folders_that_are_no_tables_are_refused(lexicon, tmp_path):
     lexicon.save(tmp_path)
-    np.save(tmp_path / "dice.npy", lexicon.dice[:-1])
-    with pytest.raises(InputError, match=r"dice\.npy: float32 \(\d+,\), not float32 \(\d+,\); make"):
-        Lexicon.load(tmp_path)
-    np.save(tmp_path / "dice.npy", lexicon.dice)
-    np.save(tmp_path / "offsets.npy", lexicon.offsets[::-1])
-    with pytest.raises(InputError, match=r"offsets\.npy: does not fit \d+ cells; make the tables again"):
-        Lexicon.load(tmp_path)
-    (tmp_path / "offsets.npy").write_bytes(b"<html>")
-    with pytest.raises(InputError, match=r"offsets\.npy: no array can be read .*; make the tables again"):
-        Lexicon.load(tmp_path)
-    (tmp_path / "offsets.npy").unlink()
-    with pytest.raises(InputError, match=r"offsets\.npy: missing; make the tables again"):
-        Lexicon.load(tmp_path)
+    dice, offsets = tmp_path / "dice.npy", tmp_path / "offsets.npy"
+    refuses_damage(Lexicon.load, dice, lexicon.dice[:-1], r"float32 \(\d+,\), not float32 \(\d+,\); make")
+    np.save(dice, lexicon.dice)
+    again = "; make the tables again"
+    refuses_damage(Lexicon.load, offsets, lexicon.offsets[::-1], rf"does not fit \d+ cells{again}")
+    refuses_damage(Lexicon.load, offsets, b"<html>", f"no array can be read .*{again}")
+    refuses_damage(Lexicon.load, offsets, None, f"missing{again}")
 
 
 def test_edges_are_looked_up_one_by_one(lexicon):

@@ -15,17 +15,13 @@ from align.data.corpus import Corpus, Sentences
 from align.statistics.cooccurrence import index, joint_counts
 from align.statistics.mapper import Threads
 from align.statistics.model1 import Cells, log_choices, train
+from tests.align import toy
 
 N_SOURCE, N_TARGET = 9, 11
 
 
 def bitext(seed, pairs=30):
-    generator = np.random.default_rng(seed)
-
-    def side(size):
-        return [generator.integers(0, size, generator.integers(0, 7)).tolist() for _ in range(pairs)]
-
-    return Corpus(Sentences.from_lists(side(N_SOURCE)), Sentences.from_lists(side(N_TARGET)))
+    return toy.random_corpus(seed, pairs, (N_SOURCE, N_TARGET))
 
 
 def swapped(corpus):

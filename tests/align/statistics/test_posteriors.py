@@ -8,6 +8,7 @@ import pytest
 from align.core.errors import InputError
 from align.statistics.posteriors import SCALE, PosteriorAppender, Posteriors, load_if_there
 from tests.align import toy
+from tests.align.checks import refuses_damage
 
 SHAPES = np.array([[2, 3], [0, 4], [1, 1], [3, 2]])
 
@@ -88,21 +89,16 @@ class TestPosteriors:
     def test_damaged_ones_are_named(self, tmp_path):
         posteriors = made()[2]
         posteriors.save(tmp_path)
-        np.save(tmp_path / "offsets.npy", posteriors.offsets[::-1])
-        with pytest.raises(InputError, match=r"offsets\.npy: does not fit \d+ entries; make the tables"):
-            Posteriors.load(tmp_path)
-        np.save(tmp_path / "edges.npy", posteriors.edges.astype(np.int64))
-        with pytest.raises(InputError, match=r"edges\.npy: int64 .*, not int32 "):
-            Posteriors.load(tmp_path)
-        (tmp_path / "edges.npy").write_bytes(b"")
-        with pytest.raises(InputError, match=r"edges\.npy: no array can be read"):
-            Posteriors.load(tmp_path)
-        np.save(tmp_path / "edges.npy", np.zeros((2, 2), dtype=np.int32))
-        with pytest.raises(InputError, match=r"edges\.npy: no array of one dimension"):
-            Posteriors.load(tmp_path)
-        (tmp_path / "edges.npy").unlink()
-        with pytest.raises(InputError, match=r"edges\.npy: missing; make the tables again"):
-            Posteriors.load(tmp_path)
+        offsets = posteriors.offsets[::-1]
+        told = r"does not fit \d+ entries; make the tables"
+        refuses_damage(Posteriors.load, tmp_path / "offsets.npy", offsets, told)
+        for content, told in (
+            (posteriors.edges.astype(np.int64), "int64 .*, not int32 "),
+            (b"", "no array can be read"),
+            (np.zeros((2, 2), dtype=np.int32), "no array of one dimension"),
+            (None, "missing; make the tables again"),
+        ):
+            refuses_damage(Posteriors.load, tmp_path / "edges.npy", content, told)
 
     def test_those_of_other_pairs_are_refused(self):
         with pytest.raises(ValueError, match="not those of the pairs given"):

@@ -88,15 +88,26 @@ def test_odd_overrides_are_refused(file, override, told):
 
 
 @pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ("lamda = 1", r"\[train\] has no key 'lamda'; did you mean 'lam'"),
+        ('lam = "1"', "'1' is no number"),
+        ("lam = = 1", "Invalid value; mend the TOML"),
+        ("passes = 99999999999999999999", "9+ is no whole number"),
+    ],
+)
+def test_an_odd_value_is_refused_with_its_line(file, line, told):
+    rewrite(file, "lam = 1", line)
+    with pytest.raises(InputError, match=f"tiny.toml:13: {told}"):
+        load(file, [], SCHEMA)
+
+
+@pytest.mark.parametrize(
     ("old", "new", "told"),
     [
-        ("lam = 1", "lamda = 1", r"tiny.toml:13: \[train\] has no key 'lamda'; did you mean 'lam'"),
         ("[train]", "[tarin]", r"tiny.toml:12: no section \[tarin\]; did you mean 'train'"),
-        ("lam = 1", 'lam = "1"', r"tiny.toml:13: '1' is no number"),
-        ("lam = 1", "lam = = 1", r"tiny.toml:13: Invalid value; mend the TOML"),
         ("[train]\nlam = 1", "train = 1", r"tiny.toml:12: \[vectors\] has no key 'train'"),
         ("[train]", "[[train]]", r"tiny.toml:12: a section is there once; write \[train\]"),
-        ("lam = 1", "passes = 99999999999999999999", r"tiny.toml:13: 9+ is no whole number"),
         ('name = "tiny"\n', "", r"tiny.toml: corpus.name is missing"),
         ('name = "tiny"', 'name = "../up"', r"tiny.toml: corpus.name: '../up' cannot name a folder"),
         (

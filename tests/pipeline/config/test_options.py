@@ -69,10 +69,8 @@ def test_a_class_has_the_meanings_of_those_it_inherits_from():
 
         Parameters
         ----------
-        width : int
-            How wide.
-        height : int
-            How high.
+        width, height : int
+            How large.
         """
 
         width: int = 1
@@ -92,7 +90,7 @@ def test_a_class_has_the_meanings_of_those_it_inherits_from():
 
     found = options_of(Flat)
     assert {name: (each.default, each.meaning) for name, each in found.items()} == {
-        "width": (1, "How wide."),
+        "width": (1, "How large."),
         "height": (0, "Hardly anything."),
     }
 

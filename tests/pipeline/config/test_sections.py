@@ -152,35 +152,32 @@ def test_europarl_comes_from_its_site_then_from_opus():
 
 
 @pytest.mark.parametrize(
-    ("value", "language", "place"),
+    ("value", "address"),
     [
-        ("crawl", "fr", "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.fr.300.vec.gz"),
-        ("crawl.bin", "pt-BR", "https://dl.fbaipublicfiles.com/fasttext/vectors-crawl/cc.pt.300.bin.gz"),
-        ("wiki", "fr", "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.fr.vec"),
-        ("wiki.bin", "fr", "https://dl.fbaipublicfiles.com/fasttext/vectors-wiki/wiki.fr.zip"),
-        ("/my/fr.vec", "fr", "/my/fr.vec"),
+        ("crawl", "vectors-crawl/cc.pt.300.vec.gz"),
+        ("crawl.bin", "vectors-crawl/cc.pt.300.bin.gz"),
+        ("wiki", "vectors-wiki/wiki.pt.vec"),
+        ("wiki.bin", "vectors-wiki/wiki.pt.zip"),
     ],
 )
-def test_vectors_by_language_code(value, language, place):
-    assert vectors_place(value, language) == place
+@pytest.mark.parametrize("language", ["pt", "pt-BR"])
+def test_vectors_by_language_code(value, language, address):
+    assert vectors_place(value, language) == f"https://dl.fbaipublicfiles.com/fasttext/{address}"
+    assert vectors_place("/my/pt.vec", language) == "/my/pt.vec"
     assert vectors_options(source=value, target=value).source == value
 
 
-@pytest.mark.parametrize(
-    ("key", "value", "placed"),
-    [
-        ("corpus.url", "a.tgz", "/folder/a.tgz"),
-        ("corpus.url", "/a.tgz", "/a.tgz"),
-        ("corpus.url", "https://h/a.tgz", "https://h/a.tgz"),
-        ("corpus.files", "../a b.en", "/folder/../a b.en"),
-        ("vectors.source", "crawl", "crawl"),
-        ("vectors.source", "wiki.vec", "/folder/wiki.vec"),
-        ("vectors.dictionary", "crawl", "/folder/crawl"),
-        ("gold.links", "", ""),
-        ("download.mirror", "archives", "/folder/archives"),
-    ],
-)
-def test_relative_paths_are_relative_to_the_folder(key, value, placed):
+RELATIVE = [
+    *("corpus.url=a.tgz", "corpus.files=../a b.en", "vectors.source=wiki.vec", "vectors.dictionary=crawl"),
+    "download.mirror=archives",
+]
+OTHERS = ["corpus.url=/a.tgz", "corpus.url=https://h/a.tgz", "vectors.source=crawl", "gold.links="]
+
+
+@pytest.mark.parametrize("setting", RELATIVE + OTHERS)
+def test_relative_paths_are_relative_to_the_folder(setting):
+    key, _, value = setting.partition("=")
+    placed = f"/folder/{value}" if setting in RELATIVE else value
     assert sources.place(key, value, Path("/folder")) == placed
     assert key in sources.PATH_KEYS
 

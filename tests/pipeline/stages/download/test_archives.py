@@ -137,15 +137,14 @@ def member(name, kind=tarfile.REGTYPE, link="", size=0):
 
 
 OUTSIDE = ("../evil.en", "a/../../evil", "/etc/evil.en", "C:\\evil.en", "..\\evil.en")
+DEVICES = (tarfile.CHRTYPE, tarfile.BLKTYPE, tarfile.FIFOTYPE)
 HOSTILE = [
     *((name, tarfile.REGTYPE, "", "leads outside") for name in OUTSIDE),
     ("../folder", tarfile.DIRTYPE, "", "leads outside"),
     ("x.en", tarfile.SYMTYPE, "/etc/passwd", "is a link"),
     ("x.txt", tarfile.SYMTYPE, "y", "is a link"),
     ("x.en", tarfile.LNKTYPE, "../../etc/passwd", "is a link"),
-    ("x.en", tarfile.CHRTYPE, "", "is a device or pipe"),
-    ("x.en", tarfile.BLKTYPE, "", "is a device or pipe"),
-    ("x.en", tarfile.FIFOTYPE, "", "is a device or pipe"),
+    *(("x.en", kind, "", "is a device or pipe") for kind in DEVICES),
 ]
 
 
