@@ -11,7 +11,7 @@ from align.features.groups import (
     compute_parts,
     feature_names,
     parse_groups,
-    score_parts,
+    score_blocks,
 )
 from align.features.word_features import (
     DEFAULT_WORD_GROUPS,
@@ -35,6 +35,6 @@ __all__ = [
     "feature_names",
     "parse_groups",
     "parse_word_groups",
-    "score_parts",
+    "score_blocks",
     "word_feature_names",
 ]

@@ -181,9 +181,10 @@ def compute(
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
     of_words = []
-    for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
-        _fill(part, groups, sizes, features[offsets[start] : offsets[stop]])
-        of_words += _word_features(part, word_groups)
+    for start, _, block in _blocks(corpus, resources, (unknown_source, unknown_target), posteriors):
+        for first, last, part in _parts(block):
+            _fill(part, groups, sizes, features[offsets[start + first] : offsets[start + last]])
+            of_words += _word_features(part, word_groups)
     return Edges(shapes, offsets, features, names, join_word_features(of_words, word_groups, resources))
 
 
@@ -207,14 +208,15 @@ def compute_parts(
         A run of pairs, from and to, with their edges.
     """
     names, sizes = feature_names(groups, resources), _sizes(groups, resources)
-    for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
-        features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
-        _fill(part, groups, sizes, features)
-        of_words = join_word_features(_word_features(part, word_groups), word_groups, resources)
-        yield start, stop, Edges(part.shapes, part.offsets, features, names, of_words)
+    for start, _, block in _blocks(corpus, resources, (unknown_source, unknown_target), posteriors):
+        for first, last, part in _parts(block):
+            features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
+            _fill(part, groups, sizes, features)
+            of_words = join_word_features(_word_features(part, word_groups), word_groups, resources)
+            yield start + first, start + last, Edges(part.shapes, part.offsets, features, names, of_words)
 
 
-def score_parts(
+def score_blocks(
     corpus: Corpus,
     resources: Resources,
     weights: np.ndarray,
@@ -225,7 +227,7 @@ def score_parts(
     posteriors: Posteriors | None = None,
     word_groups: Sequence[str] = (),
 ) -> Iterator[tuple[int, int, Scores]]:
-    """Yield the scores of a block's edges a few pairs at a time, without keeping any features.
+    """Yield the scores of a block's edges many pairs at a time, without keeping their features.
 
     The arguments but ``weights``, float64, one a feature of edges and then of words, are those of
     :func:`compute`, and the scores are, bit by bit, what :func:`align.matching.decoding.score` gives for its
@@ -233,29 +235,36 @@ def score_parts(
     """
     sizes = _sizes(groups, resources)
     own = 1 + sum(sizes)
-    for start, stop, part in _parts(corpus, resources, (unknown_source, unknown_target), posteriors):
-        scores = np.full(int(part.offsets[-1]), weights[0] * np.float64(SCALE))
-        column = 1
-        for rows in _filled(part, groups, sizes):
-            add_rows(rows, SCALE, weights[column : column + len(rows)], scores)
-            column += len(rows)
-        costs = [of_words.costs(weights[own:]) for of_words in _word_features(part, word_groups)]
-        yield start, stop, Scores(part.shapes, part.offsets, scores, costs[0] if costs else None)
+    for start, stop, block in _blocks(corpus, resources, (unknown_source, unknown_target), posteriors):
+        scores = np.full(int(block.offsets[-1]), weights[0] * np.float64(SCALE))
+        found = []
+        for first, last, part in _parts(block):
+            column, sums = 1, scores[block.offsets[first] : block.offsets[last]]
+            for rows in _filled(part, groups, sizes):
+                add_rows(rows, SCALE, weights[column : column + len(rows)], sums)
+                column += len(rows)
+            found += _word_features(part, word_groups)
+        of_words = join_word_features(found, word_groups, resources)
+        costs = None if of_words is None else of_words.costs(weights[own:])
+        yield start, stop, Scores(block.shapes, block.offsets, scores, costs)
 
 
-def _parts(
+def _blocks(
     corpus: Corpus,
     resources: Resources,
     unknown: tuple[Sequence[str], Sequence[str]],
     posteriors: Posteriors | None,
 ) -> Iterator[tuple[int, int, Block]]:
-    """Yield runs of pairs, from and to, ready to be filled."""
-    offsets = edge_offsets(corpus.shapes())
-    for start, stop in runs_of(offsets, _EDGES_A_BLOCK):
+    """Yield runs of pairs, from and to, with their words looked up."""
+    for start, stop in runs_of(edge_offsets(corpus.shapes()), _EDGES_A_BLOCK):
         stored = None if posteriors is None else posteriors.block(start, stop)
-        block = Block.of(corpus.block(start, stop), resources, unknown, stored)
-        for first, last in runs_of(block.offsets, EDGES_AT_A_TIME):
-            yield start + first, start + last, block.part(first, last)
+        yield start, stop, Block.of(corpus.block(start, stop), resources, unknown, stored)
+
+
+def _parts(block: Block) -> Iterator[tuple[int, int, Block]]:
+    """Yield runs of pairs of a block, from and to, few enough to be filled at a time."""
+    for first, last in runs_of(block.offsets, EDGES_AT_A_TIME):
+        yield first, last, block.part(first, last)
 
 
 def _sizes(groups: Sequence[str], resources: Resources) -> list[int]:

@@ -95,7 +95,11 @@ def _charges(scored: Scores, linked: np.ndarray) -> np.ndarray:
     assert scored.costs is not None
     charges, scores = np.zeros(len(linked)), scored.scores[linked]
     for words, costs in zip(places(scored, linked)[1:], scored.costs, strict=True):
-        order = np.lexsort((-scores, words))  # a stable sort: equals stay in their order
-        weaker = order[1:][words[order[1:]] == words[order[:-1]]]
+        best, strongest = np.full(len(costs), -np.inf), np.zeros(len(costs), dtype=np.int64)
+        np.maximum.at(best, words, scores)
+        reached = np.flatnonzero(scores == best[words])[::-1]
+        strongest[words[reached]] = reached  # of equals the first, which is written last
+        weaker = np.ones(len(linked), dtype=bool)
+        weaker[strongest[words]] = False
         charges[weaker] += costs[words[weaker]]
     return charges

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 
 from align.data.corpus import Corpus
-from align.features import compute_parts, score_parts
+from align.features import compute_parts, score_blocks
 from align.features.scoring import Scores
 from align.learning.calibration import confidence, rare_words
 from align.matching.decoding import Decoded, decode, places, score
@@ -203,7 +203,7 @@ class Aligner:
             Links between surface tokens (``parents``).
         """
         chosen, scores = [_NO_LINKS], [np.zeros(0)]
-        for start, _, part in score_parts(
+        for start, _, part in score_blocks(
             corpus,
             self.model.resources,
             self.model.weights,

@@ -21,7 +21,7 @@ from align.features import (
     frequency,
     maps,
     parse_groups,
-    score_parts,
+    score_blocks,
 )
 from align.features.groups import SCALE
 from align.features.scoring import score_edges
@@ -331,7 +331,7 @@ class TestCompute:
         text, given = corpus(40), resources()
         weights = np.random.default_rng(2).normal(size=len(feature_names(groups, given)))
         unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET}
-        parts = [part for _, _, part in score_parts(text, given, weights, groups=groups, **unknown)]
+        parts = [part for _, _, part in score_blocks(text, given, weights, groups=groups, **unknown)]
         edges = computed(text, given, groups)
         assert np.array_equal(
             np.concatenate([part.scores for part in parts]), score_edges(edges.features, weights)
@@ -342,7 +342,8 @@ class TestCompute:
     @pytest.mark.parametrize("groups", [DEFAULT_GROUPS, tuple(GROUPS), *((group,) for group in GROUPS)])
     def test_so_are_those_of_more_edges_than_are_filled_at_a_time(self, monkeypatch, groups):
         """Pairs of which some are sampled, one of them larger by itself than what is filled at a time."""
-        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 5_000)
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 2_500)
+        monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 5_000)
         words = np.random.default_rng(4).integers(0, 13, (2, 80))
         large = Corpus(*(Sentences.from_lists([side]) for side in words))
         given, text = resources(), Corpus.join([corpus(60, longest=20), large, corpus(60, longest=20)])
@@ -352,7 +353,7 @@ class TestCompute:
         assert edges.offsets[-1] > 3 * 5_000
         weights = np.random.default_rng(2).normal(size=len(edges.names))
         unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET, "posteriors": stored}
-        scores = [part.scores for *_, part in score_parts(text, given, weights, groups=groups, **unknown)]
+        scores = [part.scores for *_, part in score_blocks(text, given, weights, groups=groups, **unknown)]
         assert len(scores) > 2
         assert np.array_equal(np.concatenate(scores), score_edges(edges.features, weights))
 
