@@ -14,26 +14,14 @@ from align.core.errors import InputError
 from pipeline.config import sections as sources
 from pipeline.config.options import REQUIRED, Option, from_text, from_toml, options_of
 
-Schema = Mapping[str, Callable[..., Any]]
-
 
 @dataclass(frozen=True)
 class Config:
-    """The checked options of one corpus.
+    """The checked options of one corpus."""
 
-    Attributes
-    ----------
-    path : Path
-        The file they came from.
-    values : dict
-        ``{"corpus": {"name": "sample", ...}, ...}``: every section and key, defaults filled in.
-    given : frozenset of str
-        The keys the user set (``"train.lam"``), in the file or on the command line.
-    """
-
-    path: Path
-    values: dict[str, dict[str, Any]]
-    given: frozenset[str]
+    path: Path  # the file they came from
+    values: dict[str, dict[str, Any]]  # {"corpus": {"name": "sample", ...}, ...}, defaults filled in
+    given: frozenset[str]  # the keys the user set ("train.lam"), in the file or on the command line
 
     def option(self, key: str) -> Any:
         """Return the value of ``section.key``."""
@@ -46,7 +34,7 @@ class Config:
         return str(self.values["corpus"]["name"])
 
 
-def load(path: Path, overrides: Sequence[str], schema: Schema) -> Config:
+def load(path: Path, overrides: Sequence[str], schema: Mapping[str, Callable[..., Any]]) -> Config:
     """Read a configuration file and apply ``key=value`` overrides.
 
     Parameters
@@ -58,10 +46,6 @@ def load(path: Path, overrides: Sequence[str], schema: Schema) -> Config:
         the file to the file's folder.
     schema : mapping of str to function
         The function whose keyword-only arguments are a section's keys.
-
-    Returns
-    -------
-    Config
 
     Raises
     ------
@@ -118,15 +102,12 @@ def _complete(
             values[section][key] = option.default
         for key, value in values[section].items():
             options[key].check(value, f"{section}.{key}")
-    for section, check in (
-        ("corpus", sources.corpus_options),
-        ("vectors", sources.vectors_options),
-        ("gold", sources.gold_options),
-    ):
-        try:
-            check(**values[section])
-        except InputError as error:
-            raise InputError(f"{path}: {error}") from None
+    try:
+        sources.corpus_options(**values["corpus"])
+        sources.vectors_options(**values["vectors"])
+        sources.gold_options(**values["gold"])
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
     return Config(path, values, given)
 
 

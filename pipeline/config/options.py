@@ -15,12 +15,22 @@ import tomllib
 import types
 import typing
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from align.core.errors import InputError
 
 REQUIRED = inspect.Parameter.empty
+
+# The types of options, with their names and an example.
+KINDS: dict[type, tuple[str, str]] = {
+    bool: ("true or false", "true or false"),
+    int: ("whole number", "for example 100"),
+    float: ("number", "for example 0.01"),
+    str: ("text", 'for example "fr"'),
+    list: ("list of texts", 'for example ["a", "b"]'),
+}
 
 # Where :func:`takes_also` keeps them.
 _FURTHER = "further_options"
@@ -61,30 +71,14 @@ def one_of(*words: str) -> Range:
 
 @dataclass(frozen=True)
 class Option:
-    """One key of a section.
-
-    Attributes
-    ----------
-    name : str
-        The key.
-    kind : type
-        ``bool``, ``int``, ``float``, ``str`` or ``list`` (of strings).
-    optional : bool
-        Whether the key may be absent with no value at all (``None``).
-    default : Any
-        The default, :data:`REQUIRED` where there is none.
-    meaning : str
-        One paragraph from the docstring.
-    range : Range or None
-        What values fit, besides None where that is the default; None: all do.
-    """
+    """One key of a section."""
 
     name: str
-    kind: type
-    optional: bool
-    default: Any
-    meaning: str
-    range: Range | None = None
+    kind: type  # one of KINDS
+    optional: bool  # whether it may be absent with no value at all (None)
+    default: Any  # REQUIRED where there is none
+    meaning: str  # one paragraph from the docstring
+    range: Range | None = None  # what values fit, besides None where that is the default; None: all do
 
     def check(self, value: Any, where: str) -> None:
         """Check that a value fits.
@@ -154,11 +148,11 @@ def from_text(option: Option, text: str, where: str) -> Any:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
     else:
-        try:
-            return _bounded(option.kind(text))
-        except ValueError:
-            pass
-    raise InputError(f"{where}: {text!r} is no {_name(option)}; give {_example(option)}")
+        with suppress(ValueError):
+            value = option.kind(text)
+            if _is_bounded(value):
+                return value
+    raise _wrong(option, text, where)
 
 
 def from_toml(option: Option, value: Any, where: str) -> Any:
@@ -174,25 +168,14 @@ def from_toml(option: Option, value: Any, where: str) -> Any:
     fits = isinstance(value, option.kind) and (option.kind is bool or not isinstance(value, bool))
     if fits and option.kind is list:
         fits = all(isinstance(piece, str) for piece in value)
-    try:
-        if fits:
-            return _bounded(value)
-    except ValueError:
-        pass
-    raise InputError(f"{where}: {value!r} is no {_name(option)}; give {_example(option)}")
+    if fits and _is_bounded(value):
+        return value
+    raise _wrong(option, value, where)
 
 
-def _bounded(value: Any) -> Any:
-    """Return a value, but no whole number that an array or a counter cannot hold.
-
-    Raises
-    ------
-    ValueError
-        If it has more than 64 bits.
-    """
-    if isinstance(value, int) and not -(2**63) <= value < 2**63:
-        raise ValueError
-    return value
+def _is_bounded(value: Any) -> bool:
+    """Tell whether a value is no whole number of more than 64 bits, which no array or counter can hold."""
+    return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
 def _kind(annotation: Any) -> tuple[type, bool]:
@@ -204,7 +187,7 @@ def _kind(annotation: Any) -> tuple[type, bool]:
             raise TypeError(f"an option cannot be {annotation}")
         annotation = arguments[0]
     kind = typing.get_origin(annotation) or annotation
-    if kind not in (bool, int, float, str, list):
+    if kind not in KINDS:
         raise TypeError(f"an option cannot be {annotation}")
     return kind, optional
 
@@ -222,14 +205,9 @@ def _meanings(docstring: str) -> dict[str, str]:
     return meanings
 
 
-def _name(option: Option) -> str:
-    names = {bool: "true or false", int: "whole number", float: "number", str: "text", list: "list of texts"}
-    return names[option.kind]
-
-
-def _example(option: Option) -> str:
-    examples = {bool: "true or false", int: "for example 100", float: "for example 0.01"}
-    return examples.get(option.kind, 'for example "fr"' if option.kind is str else 'for example ["a", "b"]')
+def _wrong(option: Option, value: Any, where: str) -> InputError:
+    name, example = KINDS[option.kind]
+    return InputError(f"{where}: {value!r} is no {name}; give {example}")
 
 
 def _toml_value(text: str, where: str) -> Any:

@@ -6,21 +6,22 @@ A place is a path, or an ``http``, ``https`` or ``file`` URL (see :mod:`pipeline
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from align.core.errors import InputError
 from align.data.bitext import KINDS, check_encoding
 from pipeline.config.places import VECTOR_SETS, check_file, check_place, europarl_urls, is_url, local_path
 
 # Keys whose values are places: relative paths in them are relative to the configuration file.
-_FILE_KEYS = frozenset(
+_FILE_KEYS = sorted(
     [f"corpus.{key}" for key in ("url", *KINDS)]
     + [f"vectors.{key}" for key in ("source", "target", "dictionary")]
     + [f"gold.{key}" for key in ("files", "links")]
 )
-PATH_KEYS = _FILE_KEYS | {"download.mirror"}
+PATH_KEYS = {*_FILE_KEYS, "download.mirror"}
 
 GOLD_FORMATS = ("pharaoh", "wpt", "talp")
 
@@ -33,30 +34,15 @@ _NAME_BYTES = 200
 _CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
 
 
-class Configured(Protocol):
-    """What is needed of a configuration: the value of each key."""
-
-    def option(self, key: str) -> Any:
-        """Return the value of ``section.key``."""
-
-
 @dataclass(frozen=True)
 class CorpusOptions:
-    """The section [corpus], checked: see :func:`corpus_options`.
-
-    Attributes
-    ----------
-    kind : str
-        ``files``, ``joint``, ``tsv``, ``tmx``, ``url`` or ``europarl``.
-    places : tuple of str
-        Two for ``files``, none for ``europarl``, else one.
-    """
+    """The section [corpus], checked: see :func:`corpus_options`."""
 
     name: str
     source: str
     target: str
-    kind: str
-    places: tuple[str, ...]
+    kind: str  # "files", "joint", "tsv", "tmx", "url" or "europarl"
+    places: tuple[str, ...]  # two for "files", none for "europarl", else one
     limit: int | None
     tokenized: bool
     encoding: str
@@ -149,12 +135,7 @@ def corpus_options(
     places = tuple([value] if isinstance(value, str) else value)
     if kind == "europarl":
         europarl_urls(source, target)
-    if kind == "files" and len(places) != 2:
-        raise InputError(f"corpus.files: {len(places)} file(s) given; give two, the source first")
-    for place in places:
-        check_place(f"corpus.{kind}", place)
-    if len(set(places)) < len(places):
-        raise InputError(f"corpus.files: {places[0]} is given twice; give the source and the target file")
+    _check_places(f"corpus.{kind}", places)
     if kind in ("url", "tmx", "europarl") and source == target:
         raise InputError(f"corpus.target: {target!r} is the source too; with corpus.{kind} they must differ")
     if limit is not None and limit < 1:
@@ -188,9 +169,7 @@ def vectors_options(
     InputError
         If only one side is set, or a value is no place.
     """
-    if (source is None) != (target is None):
-        present, absent = ("source", "target") if target is None else ("target", "source")
-        raise InputError(f"vectors.{absent}: missing while vectors.{present} is set; set both or neither")
+    _check_both("vectors", source=source, target=target)
     for key, value in (("source", source), ("target", target), ("dictionary", dictionary)):
         if value is not None and (key == "dictionary" or value not in VECTOR_SETS):
             check_place(f"vectors.{key}", value)
@@ -230,15 +209,9 @@ def gold_options(
         If a value is wrong or the values do not fit together.
     """
     places = tuple(files or ())
-    if bool(places) != (links is not None):
-        present, absent = ("files", "links") if places else ("links", "files")
-        raise InputError(f"gold.{absent}: missing while gold.{present} is set; set both or neither")
-    if places and len(places) != 2:
-        raise InputError(f"gold.files: {len(places)} file(s) given; give two, the source first")
-    for place in places:
-        check_place("gold.files", place)
-    if len(set(places)) < len(places):
-        raise InputError(f"gold.files: {places[0]} is given twice; give the source and the target file")
+    _check_both("gold", files=files or None, links=links)
+    if places:
+        _check_places("gold.files", places)
     if links is not None:
         check_place("gold.links", links)
     if format not in GOLD_FORMATS:
@@ -260,8 +233,8 @@ def place(key: str, value: str, folder: Path) -> str:
     return str((folder / path).absolute())
 
 
-def local_files(config: Configured) -> list[Path]:
-    """Return the user's own files that a configuration names, in the order of their keys.
+def local_files(option: Callable[[str], Any]) -> list[Path]:
+    """Return the user's own files, given the value of each key, in the order of their keys.
 
     Raises
     ------
@@ -269,8 +242,8 @@ def local_files(config: Configured) -> list[Path]:
         If one is missing, empty or a folder; the message names the key.
     """
     found = []
-    for key in sorted(_FILE_KEYS):
-        value = config.option(key)
+    for key in _FILE_KEYS:
+        value = option(key)
         for each in [value] if isinstance(value, str) else value or []:
             path = None if _names_set(key, each) else local_path(each)
             if path is not None:
@@ -281,6 +254,23 @@ def local_files(config: Configured) -> list[Path]:
 def _names_set(key: str, value: str) -> bool:
     """Tell whether the value is the name of a set of published vectors, not a place."""
     return key in ("vectors.source", "vectors.target") and value in VECTOR_SETS
+
+
+def _check_both(section: str, **values: Any) -> None:
+    """Refuse one of two keys without the other."""
+    absent, present = sorted(values, key=lambda key: values[key] is not None)
+    if (values[absent] is None) != (values[present] is None):
+        raise InputError(f"{section}.{absent}: missing while {section}.{present} is set; set both or neither")
+
+
+def _check_places(key: str, places: tuple[str, ...]) -> None:
+    """Refuse what is no place, and files of a text that are not two."""
+    if key.endswith(".files") and len(places) != 2:
+        raise InputError(f"{key}: {len(places)} file(s) given; give two, the source first")
+    for place in places:
+        check_place(key, place)
+    if len(set(places)) < len(places):
+        raise InputError(f"{key}: {places[0]} is given twice; give the source and the target file")
 
 
 def _check_name(name: str) -> None:

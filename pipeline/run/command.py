@@ -122,9 +122,7 @@ def _run(options: argparse.Namespace) -> int:
                 for line in memory_lines(config, steps, settings, engine=options.engine, workers=workers):
                     print(f"  {line}")
         return 0
-    with open_engine(
-        options.engine, jobs=settings.jobs, processes=settings.processes, scheduler=options.scheduler
-    ) as engine:
+    with open_engine(options.engine, jobs=settings.processes, scheduler=options.scheduler) as engine:
         if len(paths) == 1:
             _corpus(_load(paths[0], options), names, forced, settings, engine)
             return 0

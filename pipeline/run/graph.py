@@ -35,7 +35,7 @@ STAGES: dict[str, Stage] = {
                 "gold.files",
                 "gold.links",
             ),
-            files=sources.local_files,
+            files=lambda config: sources.local_files(config.option),
             resumable=True,
         ),
         Stage(

@@ -17,59 +17,28 @@ from pipeline.work.stage import INCOMPLETE, Stage
 
 @dataclass(frozen=True)
 class Settings:
-    """What a whole run is told, beside its configurations.
-
-    Attributes
-    ----------
-    workdir : Path
-        The folder of all corpora.
-    tmp_dir : Path or None
-        Where temporary files go; None: the system's place.
-    jobs, memory, seed : int
-        As in :class:`~pipeline.work.stage.StageContext`.
-    processes : int
-        Worker processes that have room in `memory`, 1 to `jobs`.
-    quiet : bool
-        Only results, warnings and errors are said.
-    """
+    """What a whole run is told, beside its configurations; see also the context of a stage."""
 
     workdir: Path
-    tmp_dir: Path | None
+    tmp_dir: Path | None  # where temporary files go; None: the system's place
     jobs: int
     memory: int
     seed: int
-    quiet: bool = False
-    processes: int = 1
+    quiet: bool = False  # only results, warnings and errors are said
+    processes: int = 1  # worker processes that have room in the memory, 1 to jobs
 
 
 @dataclass(frozen=True)
 class Step:
-    """One stage of a plan.
-
-    Attributes
-    ----------
-    stage : Stage
-    folder : Path
-        Where its result is or will be.
-    ingredients : dict
-        All that its fingerprint is made from.
-    state : str
-        ``done``, ``stale`` or ``missing``.
-    reason : str
-        Why.
-    run : bool
-        Whether this run makes it.
-    forced : bool
-        Whether it is made even where done; it then goes on with nothing.
-    """
+    """One stage of a plan."""
 
     stage: Stage
-    folder: Path
-    ingredients: dict[str, Any]
-    state: str
-    reason: str
-    run: bool
-    forced: bool = False
+    folder: Path  # where its result is or will be
+    ingredients: dict[str, Any]  # all that its fingerprint is made from
+    state: str  # "done", "stale" or "missing"
+    reason: str  # why it is in that state
+    run: bool  # whether this run makes it
+    forced: bool = False  # whether it is made even where done; it then goes on with nothing
 
 
 def closure(names: Sequence[str], stages: Mapping[str, Stage]) -> list[str]:
@@ -97,11 +66,8 @@ def plan(
 
     Parameters
     ----------
-    config : Config
     names : sequence of str
         Stages in the pipeline's order, closed under what they need.
-    stages : mapping of str to Stage
-    settings : Settings
     forced : frozenset of str
         Stages to make again even where done.
     remember : bool

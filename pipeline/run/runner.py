@@ -6,7 +6,7 @@ import errno
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -21,7 +21,7 @@ from pipeline.work import manifest as manifests
 from pipeline.work.engine import Engine
 from pipeline.work.memory import give_back
 from pipeline.work.progress import Reporter
-from pipeline.work.publish import sync_tree
+from pipeline.work.publish import sync_tree, write_json
 from pipeline.work.resources import Meter, show_bytes, show_size
 from pipeline.work.stage import StageContext
 
@@ -29,24 +29,17 @@ RECORDED_VERSIONS = ("numpy", "scipy", "numba", "pandas", "nltk", "pyarrow", "fa
 
 
 class Interrupted(KeyboardInterrupt):
-    """The user stopped a run.
-
-    Attributes
-    ----------
-    stage : str
-        The stage that was at work.
-    forced : bool
-        Whether it, or one before it, had to be made again: with the same command all of that begins anew.
-    left : bool
-        Whether it or stages after it were to be made again though they had been done: without being told so,
-        a run skips them.
-    first : bool
-        Whether no stage before it had to be made again.
-    """
+    """The user stopped a run while a stage was at work."""
 
     def __init__(self, stage: str, *, forced: bool, left: bool, first: bool) -> None:
         super().__init__(stage)
-        self.stage, self.forced, self.left, self.first = stage, forced, left, first
+        self.stage = stage
+        # Whether it, or one before it, had to be made again: with the same command all of that begins anew.
+        self.forced = forced
+        # Whether it or one after it was to be made again though done: without being told so, a run skips it.
+        self.left = left
+        # Whether no stage before it had to be made again.
+        self.first = first
 
 
 @dataclass
@@ -83,10 +76,17 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             name = step.stage.name
             if step.run:
                 reporter.say(f"{name}: running ({step.reason})")
+                inputs = {need: folders[need] for need in step.stage.needs}
                 try:
-                    results = _make(step, folders, config, settings, engine, reporter)
+                    results = _make(step, inputs, config, settings, engine, reporter)
                 except KeyboardInterrupt:
-                    raise _interrupted(steps, step) from None
+                    place = steps.index(step)
+                    raise Interrupted(
+                        name,
+                        forced=any(each.forced for each in steps[: place + 1]),
+                        left=any(each.forced and each.state == "done" for each in steps[place:]),
+                        first=not any(each.forced for each in steps[:place]),
+                    ) from None
                 finally:
                     engine.release()
                     give_back()
@@ -104,19 +104,9 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
     return outcome
 
 
-def _interrupted(steps: Sequence[Step], step: Step) -> Interrupted:
-    place = [each.stage.name for each in steps].index(step.stage.name)
-    return Interrupted(
-        step.stage.name,
-        forced=any(each.forced for each in steps[: place + 1]),
-        left=any(each.forced and each.state == "done" for each in steps[place:]),
-        first=not any(each.forced for each in steps[:place]),
-    )
-
-
 def _make(
     step: Step,
-    folders: Mapping[str, Path],
+    inputs: Mapping[str, Path],
     config: Config,
     settings: Settings,
     engine: Engine,
@@ -126,10 +116,9 @@ def _make(
     partial = partial_of(step.folder)
     clear_leftovers(step.folder, resumable=step.stage.resumable, afresh=step.forced)
     partial.mkdir(parents=True, exist_ok=True)
-    inputs = {need: folders[need] for need in step.stage.needs}
     with (
         Meter() as meter,
-        _scratch(settings.tmp_dir) as scratch,
+        tempfile.TemporaryDirectory(prefix="liaison-", dir=settings.tmp_dir) as scratch,
         _plain_errors(step.stage.name, partial),
     ):
         context = StageContext(
@@ -138,7 +127,7 @@ def _make(
             seed=settings.seed,
             jobs=settings.jobs,
             memory=settings.memory,
-            scratch=scratch,
+            scratch=Path(scratch),
             workdir=settings.workdir,
             engine=engine,
             reporter=reporter,
@@ -149,8 +138,8 @@ def _make(
         used = meter.read()
         # The manifest says that all is there: it must not outlive a power cut that the rest does not.
         sync_tree(partial)
-        manifests.write(
-            partial,
+        write_json(
+            partial / manifests.MANIFEST,
             {
                 "stage": step.stage.name,
                 "fingerprint": step.folder.name,
@@ -180,12 +169,6 @@ def _make(
 
 
 @contextmanager
-def _scratch(tmp_dir: Path | None) -> Iterator[Path]:
-    with tempfile.TemporaryDirectory(prefix="liaison-", dir=tmp_dir) as name:
-        yield Path(name)
-
-
-@contextmanager
 def _plain_errors(name: str, folder: Path) -> Iterator[None]:
     """Turn what a system can refuse into one clear line."""
     try:
@@ -206,8 +189,6 @@ def _plain_errors(name: str, folder: Path) -> Iterator[None]:
 def _versions() -> dict[str, str]:
     found = {"python": python_version(), "liaison": align.__version__}
     for package in RECORDED_VERSIONS:
-        try:
+        with suppress(metadata.PackageNotFoundError):
             found[package] = metadata.version(package)
-        except metadata.PackageNotFoundError:
-            continue
     return found

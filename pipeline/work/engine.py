@@ -17,6 +17,8 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ProcessPoolExecutor, ThreadPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, suppress
+from functools import partial
+from itertools import chain, islice
 from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
@@ -27,7 +29,6 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 ENGINES = ("local", "dask")
-
 
 # Seconds that a run waits for a Dask cluster without any worker.
 PATIENCE = 60.0
@@ -52,6 +53,12 @@ class Engine(Protocol):
 
         ``threads`` above 0: so many threads of this process serve better than worker processes, where the
         work stays on this machine; the function releases the interpreter lock most of the time.
+
+        Raises
+        ------
+        WorkError
+            If a worker process dies (killed, or out of memory); on a cluster also if the scheduler is lost,
+            there is no worker for :data:`PATIENCE` seconds, or one has other code.
         """
         ...
 
@@ -61,30 +68,11 @@ class Engine(Protocol):
 
     def release(self) -> None:
         """Give back what is kept between calls: idle worker processes."""
-        ...
+        return
 
 
-class Serial:
-    """One item after the other in this process."""
-
-    remote = False
-
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
-    ) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order."""
-        return map(function, items)
-
-    def workers(self) -> int:
-        """Return 1."""
-        return 1
-
-    def release(self) -> None:
-        """Do nothing: nothing is kept."""
-
-
-class Processes:
-    """Worker processes on this machine, or threads; processes start at the first item and serve on."""
+class Local(Engine):
+    """Threads of this process, or worker processes, which start at the first item and serve on."""
 
     remote = False
 
@@ -92,43 +80,29 @@ class Processes:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
 
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
-    ) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order.
-
-        Raises
-        ------
-        WorkError
-            If a worker process dies (killed, or out of memory).
-        """
-        iterator = iter(items)
-        first = list(_take(iterator, 2))
-        if (
-            len(first) < 2 or (threads or self._jobs) == 1
-        ):  # nothing to share out: a worker would only cost its start
-            yield from map(function, _chain(first, iterator))
-            return
-        if threads:
-            with ThreadPoolExecutor(threads) as pool:
-                yield from _in_order(
-                    lambda item: pool.submit(function, item), _chain(first, iterator), lambda: 2 * threads
-                )
-            return
-        if self._pool is None:
-            self._pool = ProcessPoolExecutor(
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any], *, threads: int = 0) -> Iterator[Any]:
+        """Share out the items, unless there is nothing to share: a worker would only cost its start."""
+        rest = iter(items)
+        first = list(islice(rest, 2))
+        items = chain(first, rest)
+        side_by_side = threads or self._jobs
+        if len(first) < 2 or side_by_side == 1:
+            yield from map(function, items)
+        elif threads:
+            with ThreadPoolExecutor(threads) as executor:
+                yield from _in_order(lambda item: executor.submit(function, item), items, lambda: 2 * threads)
+        else:
+            pool = self._pool = self._pool or ProcessPoolExecutor(
                 self._jobs, multiprocessing.get_context("spawn"), initializer=_start_worker
             )
-        try:
-            submit = self._pool.submit
-            yield from _in_order(
-                lambda item: submit(function, item), _chain(first, iterator), lambda: 2 * self._jobs
-            )
-        except BrokenProcessPool:
-            self.release()
-            raise WorkError(
-                "a worker process died (killed, or out of memory); run again with fewer --jobs or more memory"
-            ) from None
+            try:
+                yield from _in_order(lambda item: pool.submit(function, item), items, lambda: 2 * self._jobs)
+            except BrokenProcessPool:
+                self.release()
+                raise WorkError(
+                    "a worker process died (killed, or out of memory); run again with fewer --jobs or more"
+                    " memory"
+                ) from None
 
     def workers(self) -> int:
         """Return how many processes there may be."""
@@ -141,7 +115,7 @@ class Processes:
             self._pool = None
 
 
-class Dask:
+class Dask(Engine):
     """Workers of a Dask cluster; a worker that dies costs only the items it had.
 
     An item is tried again, three times, where its worker was lost or the system refused something (a file,
@@ -155,31 +129,17 @@ class Dask:
         self._jobs = jobs
         self._threads, self._counted = 0, -math.inf
 
-    def map(
-        self, function: Callable[[Item], Result], items: Iterable[Item], *, threads: int = 0
-    ) -> Iterator[Result]:
-        """Yield ``function(item)`` for every item, in order.
-
-        Raises
-        ------
-        WorkError
-            If the scheduler is lost, there is no worker for :data:`PATIENCE` seconds, one has other code, or
-            workers die of an item.
-        """
-        code = code_of(function.__module__)
-
-        def submit(item: Item) -> Any:
-            return self._client.submit(run_checked, function, code, item, pure=False, retries=3)
-
+    def map(self, function: Callable[[Any], Any], items: Iterable[Any], *, threads: int = 0) -> Iterator[Any]:
+        """Send the items to the cluster."""
+        submit = partial(
+            self._client.submit, run_checked, function, code_of(function.__module__), pure=False, retries=3
+        )
         with _plain_errors():
             yield from _in_order(submit, items, self._in_flight, self._await)
 
     def workers(self) -> int:
         """Return how many threads the workers of the cluster have together."""
         return sum(self._client.nthreads().values())
-
-    def release(self) -> None:
-        """Do nothing: the cluster is not this run's."""
 
     def _in_flight(self) -> int:
         """Return how many items may be under way: workers that come while a stage is at work get some too."""
@@ -248,9 +208,7 @@ def _plain_errors() -> Iterator[None]:
 
 
 @contextmanager
-def open_engine(
-    name: str, *, jobs: int, processes: int | None = None, scheduler: str | None = None
-) -> Iterator[Engine]:
+def open_engine(name: str, *, jobs: int, scheduler: str | None = None) -> Iterator[Engine]:
     """Open an engine and close it at the end.
 
     Parameters
@@ -258,9 +216,7 @@ def open_engine(
     name : str
         ``local`` or ``dask``.
     jobs : int
-        Worker processes or threads, >= 1; with 1 everything runs in this process, one item after the other.
-    processes : int, optional
-        Where fewer worker processes than `jobs` have room: so many, >= 1; with 1 there are only threads.
+        Worker processes, >= 1; with 1 the work is done in this process.
     scheduler : str, optional
         Address of a running Dask scheduler (``tcp://host:8786``); without it a local cluster is started.
 
@@ -272,10 +228,7 @@ def open_engine(
     if name == "local":
         if scheduler is not None:
             raise InputError("--scheduler: needs --engine dask; add it or leave the address out")
-        if jobs == 1:
-            yield Serial()
-            return
-        local = Processes(jobs if processes is None else processes)
+        local = Local(jobs)
         try:
             yield local
         finally:
@@ -338,19 +291,6 @@ def _in_order(
     finally:
         for future in waiting:
             future.cancel()
-
-
-def _take(iterator: Iterator[Item], count: int) -> Iterator[Item]:
-    for _ in range(count):
-        try:
-            yield next(iterator)
-        except StopIteration:
-            return
-
-
-def _chain(first: Iterable[Item], rest: Iterable[Item]) -> Iterator[Item]:
-    yield from first
-    yield from rest
 
 
 def _start_worker() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from pipeline.work.publish import GHOST, write_json
+from pipeline.work.publish import GHOST
 
 MANIFEST = "manifest.json"
 
@@ -51,8 +51,3 @@ def damage(folder: Path, manifest: Mapping[str, Any]) -> str:
         if path.stat().st_size != size:
             return f"{name} has {path.stat().st_size} bytes, not {size}"
     return ""
-
-
-def write(folder: Path, manifest: Mapping[str, Any]) -> None:
-    """Write a folder's manifest and flush it to the disk."""
-    write_json(folder / MANIFEST, manifest)

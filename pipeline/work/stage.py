@@ -23,40 +23,25 @@ Result = TypeVar("Result")
 
 @dataclass(frozen=True)
 class Stage:
-    """One stage of the pipeline.
+    """One stage of the pipeline."""
 
-    Attributes
-    ----------
-    name : str
-        Its name, also that of its section in the configuration and of its module ``pipeline.<name>``.
-    run : function
-        ``run(context, *, option=default, ...)``; its keyword-only arguments are the section's keys.
-    needs : tuple of str
-        Stages whose results it reads.
-    uses : tuple of str
-        Keys of other sections that it reads (``"corpus.limit"``); ``"gold.*"`` stands for all of a section.
-    files : function
-        ``files(config)``: the user's own files and folders it reads; their contents are part of its
-        fingerprint.
-    seeded : bool
-        Whether the seed changes its result.
-    resumable : bool
-        Whether it can go on with the folder that a killed run left.
-    describe : function, optional
-        Text that ``--list STAGE`` adds to the options.
-    check : function
-        ``check(config)``: refuses options that do not go together, before the first stage is run, so that
-        nobody learns of them hours later. Ranges of single ones stand with them.
-    """
-
+    # Also that of its section in the configuration.
     name: str
+    # ``run(context, *, option=default, ...)``; its keyword-only arguments are the section's keys.
     run: Callable[..., None]
+    # Stages whose results it reads.
     needs: tuple[str, ...] = ()
+    # Keys of other sections that it reads (``"corpus.limit"``); ``"gold.*"`` stands for all of a section.
     uses: tuple[str, ...] = ()
+    # The user's own files and folders that it reads; their contents are part of its fingerprint.
     files: Callable[[Config], list[Path]] = lambda config: []
+    # Whether the seed changes its result.
     seeded: bool = False
+    # Whether it can go on with the folder that a killed run left.
     resumable: bool = False
+    # Text that ``--list STAGE`` adds to the options.
     describe: Callable[[], str] | None = None
+    # Refuses options that do not go together, before the first stage is run and not hours later.
     check: Callable[[Config], None] = lambda config: None
 
     def options(self, config: Config) -> dict[str, Any]:
@@ -79,42 +64,23 @@ class Stage:
 class StageContext:
     """What a running stage is given.
 
-    Attributes
-    ----------
-    folder : Path
-        The folder to fill. It is published under its final name when ``run`` returns. Empty at the start,
-        but for a resumable stage, which finds what a killed run left.
-    inputs : mapping of str to Path
-        The folders of the stages it needs.
-    seed : int
-        The seed, >= 0.
-    jobs : int
-        Processes or threads it may use, >= 1.
-    memory : int
-        Bytes it should stay under.
-    scratch : Path
-        A folder for temporary files, removed afterwards.
-    workdir : Path
-        The folder of all corpora, for what they share (downloads).
-    notes : dict
-        Figures kept in the manifest.
-    results : list of str
-        Lines of results, kept in the manifest and printed again when the stage is skipped.
+    The folder to fill is empty at the start, but for a resumable stage, which finds what a killed run left.
+    It is published under its final name when ``run`` returns.
     """
 
     folder: Path
-    inputs: Mapping[str, Path]
-    seed: int
-    jobs: int
-    memory: int
-    scratch: Path
-    workdir: Path
+    inputs: Mapping[str, Path]  # the folders of the stages it needs
+    seed: int  # >= 0
+    jobs: int  # processes or threads it may use, >= 1
+    memory: int  # bytes it should stay under
+    scratch: Path  # for temporary files, removed afterwards
+    workdir: Path  # of all corpora, for what they share (downloads)
     engine: Engine
     reporter: Reporter
     stage: Stage
     config: Config
-    notes: dict[str, Any] = field(default_factory=dict)
-    results: list[str] = field(default_factory=list)
+    notes: dict[str, Any] = field(default_factory=dict)  # JSON values, kept in the manifest
+    results: list[str] = field(default_factory=list)  # lines, kept there and printed again when skipped
 
     def option(self, key: str) -> Any:
         """Return a value of another section; the stage must have declared it in ``uses``.

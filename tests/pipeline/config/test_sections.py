@@ -198,20 +198,14 @@ def test_urls_and_paths():
     check_place("x", "C:\\a.txt")
 
 
-class Values(dict):
-    def option(self, key):
-        return self.get(key)
-
-
 def test_the_users_own_files_are_listed(tmp_path):
     for name in ("a.en", "a.fr", "v"):
         (tmp_path / name).write_text("x", encoding="utf-8")
     files = [str(tmp_path / "a.en"), f"file://{tmp_path}/a.fr"]
-    found = local_files(
-        Values({"corpus.files": files, "vectors.source": "crawl", "vectors.target": str(tmp_path / "v")})
-    )
+    values = {"corpus.files": files, "vectors.source": "crawl", "vectors.target": str(tmp_path / "v")}
+    found = local_files(values.get)
     assert found == [tmp_path / "a.en", tmp_path / "a.fr", tmp_path / "v"]
-    assert local_files(Values({"corpus.url": "https://h/x"})) == []
+    assert local_files({"corpus.url": "https://h/x"}.get) == []
 
 
 def test_a_missing_or_empty_file_is_named_with_its_key(tmp_path):
@@ -224,7 +218,7 @@ def test_a_missing_or_empty_file_is_named_with_its_key(tmp_path):
         ("", r"corpus\.tsv: .* is a folder; name a file in it"),
     ):
         with pytest.raises(InputError, match=message):
-            local_files(Values({"corpus.tsv": str(tmp_path / name)}))
+            local_files({"corpus.tsv": str(tmp_path / name)}.get)
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.toml")), ids=lambda path: path.name)

@@ -15,7 +15,7 @@ from align.core.errors import InputError, WorkError
 from pipeline.config.configuration import Config
 from pipeline.run import results, runner
 from pipeline.run.plan import Settings, closure, plan
-from pipeline.work.engine import Serial
+from pipeline.work.engine import Local
 from pipeline.work.stage import Stage
 
 calls: list[str] = []
@@ -93,7 +93,7 @@ def go(settings, names, config=None, stages=STAGES, forced=()):
     config = config or configuration()
     calls.clear()
     steps = plan(config, closure(names, stages), stages, settings, forced=frozenset(forced))
-    outcome = runner.run(steps, config, settings, Serial())
+    outcome = runner.run(steps, config, settings, Local(1))
     return steps, outcome
 
 
@@ -319,7 +319,7 @@ def test_what_a_network_disk_keeps_of_a_removed_file_is_no_result(settings):
 def _run_stage(name, settings):
     config = configuration()
     steps = plan(config, [name], STAGES, settings)
-    runner.run(steps, config, settings, Serial())
+    runner.run(steps, config, settings, Local(1))
 
 
 @pytest.mark.parametrize(("name", "content"), [("slow", "fresh"), ("resumed", "resumed")])

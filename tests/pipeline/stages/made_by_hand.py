@@ -6,7 +6,7 @@ from contextlib import contextmanager
 import numpy as np
 
 from pipeline.config.configuration import Config
-from pipeline.work.engine import Serial, open_engine
+from pipeline.work.engine import Local, open_engine
 from pipeline.work.progress import Reporter
 from pipeline.work.stage import StageContext
 
@@ -21,14 +21,14 @@ def plain_context(stage, folder, inputs, values, *, seed=0, quiet=False):
         memory=2**30,
         scratch=folder,
         workdir=folder,
-        engine=Serial(),
+        engine=Local(1),
         reporter=Reporter("tiny", quiet=quiet),
         stage=stage,
         config=Config(folder.parent / "tiny.toml", values, frozenset()),
     )
 
 
-class Counting(Serial):
+class Counting(Local):
     """Works in this process, and keeps what it was given; stands for a cluster, too."""
 
     def __init__(self):
@@ -58,9 +58,6 @@ def context_of(stage, folder, inputs, *, jobs=1, values=None):
         "stage": stage,
         "config": Config(folder / "x.toml", values or {}, frozenset()),
     }
-    if jobs == 1:
-        yield StageContext(engine=Serial(), **arguments)
-        return
     with open_engine("local", jobs=jobs) as engine:
         yield StageContext(engine=engine, **arguments)
 

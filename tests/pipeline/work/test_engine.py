@@ -60,10 +60,10 @@ def test_results_come_in_order(jobs):
 
 
 def test_where_one_process_has_room_there_are_only_threads():
-    with open_engine("local", jobs=3, processes=1) as engine:
+    with open_engine("local", jobs=1) as engine:
         assert set(engine.map(pid, range(6))) == {os.getpid()}
         assert set(engine.map(pid, range(6), threads=3)) == {os.getpid()}
-    with open_engine("local", jobs=3, processes=2) as engine:
+    with open_engine("local", jobs=2) as engine:
         found = set(engine.map(pid, range(20)))
         assert 1 <= len(found) <= 2
         assert os.getpid() not in found

@@ -22,7 +22,7 @@ from pipeline.config.configuration import load as load_config
 from pipeline.run import runner
 from pipeline.run.plan import Settings, plan
 from pipeline.stages.download import stage as download
-from pipeline.work.engine import Serial
+from pipeline.work.engine import Local
 from pipeline.work.stage import Stage
 
 ROOT = Path(__file__).resolve().parents[4]
@@ -33,7 +33,13 @@ USED = (
     *("corpus.source", "corpus.target", "corpus.files", "corpus.url", "corpus.tsv", "corpus.tmx"),
     *("corpus.joint", "corpus.sha256", "vectors.*", "gold.files", "gold.links"),
 )
-STAGES = {"download": Stage("download", download.run, uses=USED, files=sources.local_files, resumable=True)}
+
+
+def _local_files(config):
+    return sources.local_files(config.option)
+
+
+STAGES = {"download": Stage("download", download.run, uses=USED, files=_local_files, resumable=True)}
 SCHEMA = {
     "corpus": sources.corpus_options,
     "vectors": sources.vectors_options,
@@ -80,7 +86,7 @@ def go(tmp_path, capsys):
         config = load_config(path, ["download.backoff=0.001", *overrides], SCHEMA)
         settings = Settings(workdir=tmp_path / "work", tmp_dir=None, jobs=1, memory=2**30, seed=0)
         steps = plan(config, ["download"], STAGES, settings)
-        runner.run(steps, config, settings, Serial())
+        runner.run(steps, config, settings, Local(1))
         found = download.load(steps[0].folder)
         found["said"] = capsys.readouterr().err
         found["folder"] = steps[0].folder
@@ -403,11 +409,11 @@ def test_killed_in_the_middle_the_rerun_ends_with_the_same_bytes(site, go, tmp_p
     program = (
         "import sys; from pathlib import Path; from pipeline.run import runner\n"
         "from pipeline.run.plan import Settings, plan\n"
-        "from pipeline.config.configuration import load; from pipeline.work.engine import Serial\n"
+        "from pipeline.config.configuration import load; from pipeline.work.engine import Local\n"
         "from tests.pipeline.stages.download.test_download import SCHEMA, STAGES\n"
         "config = load(Path(sys.argv[1]), sys.argv[2:], SCHEMA)\n"
         f"settings = Settings(Path({str(tmp_path / 'work')!r}), None, 1, 2**30, 0)\n"
-        "runner.run(plan(config, ['download'], STAGES, settings), config, settings, Serial())"
+        "runner.run(plan(config, ['download'], STAGES, settings), config, settings, Local(1))"
     )
     config = tmp_path / "c.toml"
     config.write_text('[corpus]\nname = "c"\nsource = "en"\ntarget = "fr"\n', encoding="utf-8")

@@ -13,7 +13,7 @@ from pipeline.stages.embed import stage as embed
 from pipeline.stages.embed import vectors as embed_vectors
 from pipeline.stages.embed.space import ENOUGH
 from pipeline.stages.embed.vectors import Text
-from pipeline.work.engine import Serial
+from pipeline.work.engine import Local
 from pipeline.work.progress import Reporter
 from pipeline.work.stage import Stage, StageContext
 
@@ -110,7 +110,7 @@ class World:
             memory=2**30,
             scratch=self.folder / "scratch",
             workdir=self.folder,
-            engine=Serial(),
+            engine=Local(1),
             reporter=Reporter("tiny"),
             stage=Stage("embed", embed.run, uses=USES),
             config=config,

@@ -15,7 +15,7 @@ from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import SCALE
 from pipeline.stages.label import silver as label_silver
 from pipeline.stages.label import stage as label
-from pipeline.work.engine import Processes, Serial, open_engine
+from pipeline.work.engine import Local, open_engine
 from pipeline.work.stage import Stage
 from tests.align import toy
 from tests.pipeline.stages.made_by_hand import Counting, plain_context
@@ -246,12 +246,12 @@ def test_the_same_bytes_however_the_work_is_shared(context, stages, tmp_path, mo
     sampled_of(Corpus.load(stages / "preprocess" / "corpus")).save(
         stages / "lexicon" / "posteriors" / "corpus"
     )
-    whole = shared_out(context, Serial(), tmp_path / "whole", method=method)
+    whole = shared_out(context, Local(1), tmp_path / "whole", method=method)
     monkeypatch.setattr(label_silver, "_PAIRS_A_BLOCK", 48)
     counting = Counting()
     expected = shared_out(context, counting, tmp_path / "one", method=method)
     assert [len(block.pairs) for block in counting.items] == [48, 48, 48, 16]
-    assert shared_out(context, Processes(2), tmp_path / "two", method=method) == expected
+    assert shared_out(context, Local(2), tmp_path / "two", method=method) == expected
     figures = [json.loads(found.pop("summary.json")) for found in (whole, expected)]
     assert whole == expected
     evidence = [each["silver"].pop("parallel") for each in figures]
@@ -267,7 +267,7 @@ def test_the_same_bytes_on_a_cluster(context, stages, tmp_path, monkeypatch):
         stages / "lexicon" / "posteriors" / "corpus"
     )
     monkeypatch.setattr(label_silver, "_PAIRS_A_BLOCK", 48)
-    expected = shared_out(context, Serial(), tmp_path / "one")
+    expected = shared_out(context, Local(1), tmp_path / "one")
     with open_engine("dask", jobs=2) as engine:
         assert shared_out(context, engine, tmp_path / "cluster") == expected
 

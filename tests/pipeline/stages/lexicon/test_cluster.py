@@ -16,7 +16,7 @@ from align.data.corpus import Corpus, Sentences
 from align.statistics.lexicon import Lexicon, estimate
 from pipeline.stages.lexicon import cluster
 from pipeline.stages.lexicon import stage as lexicon
-from pipeline.work.engine import Processes, open_engine
+from pipeline.work.engine import Local, open_engine
 from tests.pipeline.stages.lexicon import test_lexicon as shared
 
 WORDS, PAIRS = 300, 400
@@ -165,7 +165,7 @@ def test_disk_is_given_back_after_each_round(context, monkeypatch):
 class TestCluster:
     def test_it_changes_nothing(self, context):
         expected = made(context, chains=2)
-        processes = Processes(2)
+        processes = Local(2)
         assert made(replace(context, engine=processes, jobs=2), chains=2)[0] == expected[0]
         processes.release()
         with open_engine("dask", jobs=2) as engine:

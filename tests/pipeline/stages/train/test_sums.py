@@ -12,7 +12,7 @@ from align.problems.objective import batch_vertex
 from pipeline.stages.featurize import load_edges
 from pipeline.stages.train import stage as train
 from pipeline.stages.train import sums as train_sums
-from pipeline.work.engine import Processes, Serial, open_engine
+from pipeline.work.engine import Local, open_engine
 from tests.pipeline.stages.made_by_hand import Counting
 from tests.pipeline.stages.train.test_train import context_of, lasting, written
 
@@ -37,7 +37,7 @@ def elsewhere(monkeypatch):
 
 
 def trained(stages, folder, engine=None, *, jobs=1, **options):
-    context = replace(context_of(stages, folder), engine=engine or Serial(), jobs=jobs)
+    context = replace(context_of(stages, folder), engine=engine or Local(1), jobs=jobs)
     train.run(context, **OPTIONS | options)
     return lasting(folder)
 
@@ -57,7 +57,7 @@ def trained(stages, folder, engine=None, *, jobs=1, **options):
 )
 def test_the_same_bytes(stages, tmp_path, elsewhere, options):
     expected = trained(stages, tmp_path / "one", **options)
-    assert trained(stages, tmp_path / "two", Processes(2), jobs=2, **options) == expected
+    assert trained(stages, tmp_path / "two", Local(2), jobs=2, **options) == expected
     assert not elsewhere.items
     assert trained(stages, tmp_path / "cluster", elsewhere, **options) == expected
     assert {tuple(piece.pairs[:1]) for piece in elsewhere.items} == {(0,), (16,), (32,), (48,)}
