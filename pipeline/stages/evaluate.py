@@ -6,6 +6,7 @@ links of every gold pair, training part included, with their confidences.
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Annotated, Any
 
 import numpy as np
@@ -55,9 +56,9 @@ def run(
     aligner = Aligner.load(context.inputs["train"])
     links = []
     if gold is not None:
-        links = _links_of(
-            aligner, Corpus.load(context.inputs["preprocess"] / "gold"), bias, _stored(context, "gold")
-        )
+        corpus = Corpus.load(context.inputs["preprocess"] / "gold")
+        posteriors = load_if_there(context.inputs["lexicon"] / POSTERIORS / "gold")
+        links = _links_of(aligner, corpus, bias, posteriors)
     with open(context.folder / "gold.links.txt", "w", encoding="utf-8", newline="\n") as out:
         out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
     train = context.option("gold.train")
@@ -95,21 +96,19 @@ def run(
     context.result(score.line())
 
 
-def _stored(context: StageContext, folder: str) -> Posteriors | None:
-    """Return what was sampled of the corpus or the gold text."""
-    return load_if_there(context.inputs["lexicon"] / POSTERIORS / folder)
-
-
 def _links_of(
     aligner: Aligner, corpus: Corpus, bias: float, posteriors: Posteriors | None
 ) -> list[list[Link]]:
     """Return the model's links of each pair, between surface tokens, with confidences."""
     found = aligner.align_block(corpus, bias=bias, posteriors=posteriors)
-    rows = list(zip(found.source.tolist(), found.target.tolist(), found.confidence.tolist(), strict=True))
-    return [
-        [Link(j, k, True, confidence) for j, k, confidence in rows[start:stop]]
-        for start, stop in zip(found.offsets[:-1].tolist(), found.offsets[1:].tolist(), strict=True)
-    ]
+    sure = np.ones(len(found.source), dtype=bool)
+    return _by_pair(found.offsets, found.source, found.target, sure, found.confidence)
+
+
+def _by_pair(offsets: np.ndarray, *columns: np.ndarray) -> list[list[Link]]:
+    """Return the links of each pair, given the columns of all links."""
+    links = [Link(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+    return [links[start:stop] for start, stop in pairwise(offsets.tolist())]
 
 
 def _against_silver(context: StageContext, aligner: Aligner, bias: float) -> dict[str, Any] | None:
@@ -125,25 +124,15 @@ def _against_silver(context: StageContext, aligner: Aligner, bias: float) -> dic
     pairs = load_array(folder / "pairs.npy")[silver]
     labels = Labels.load(folder).take(silver)
     corpus = Corpus.load_chosen(context.inputs["preprocess"] / "corpus", pairs)
-    known = [
-        [
-            Link(int(corpus.source.parents[a + j]), int(corpus.target.parents[b + k]), bool(sure))
-            for j, k, sure in _rows(labels, pair)
-        ]
-        for pair, (a, b) in enumerate(
-            zip(corpus.source.offsets[:-1].tolist(), corpus.target.offsets[:-1].tolist(), strict=True)
-        )
-    ]
-    stored = _stored(context, "corpus")
+    pair = np.repeat(np.arange(len(labels)), np.diff(labels.offsets))
+    source, target = (
+        text.parents[text.offsets[pair] + places]
+        for text, places in ((corpus.source, labels.source), (corpus.target, labels.target))
+    )
+    stored = load_if_there(context.inputs["lexicon"] / POSTERIORS / "corpus")
     links = _links_of(aligner, corpus, bias, None if stored is None else stored.take(pairs))
-    score = metrics.score(metrics.statistics(links, known))
-    return score.as_dict()
-
-
-def _rows(labels: Labels, pair: int) -> list[tuple[int, int, bool]]:
-    here = slice(int(labels.offsets[pair]), int(labels.offsets[pair + 1]))
-    columns = (labels.source[here].tolist(), labels.target[here].tolist(), labels.sure[here].tolist())
-    return list(zip(*columns, strict=True))
+    known = _by_pair(labels.offsets, source, target, labels.sure)
+    return metrics.score(metrics.statistics(links, known)).as_dict()
 
 
 def _signature(context: StageContext, gold: Gold | None, score: metrics.Score, train: int) -> dict[str, Any]:

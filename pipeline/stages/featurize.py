@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -42,26 +43,31 @@ from pipeline.work.manifest import made_of
 from pipeline.work.stage import StageContext
 
 EDGES = "edges"
-_CORPUS, _GOLD = 0, 1
+
+# The kind of a labelled pair that is gold, as the stage label writes it.
+_GOLD = 1
 _PAIRS_A_BLOCK = 256
 
 
-@dataclass(frozen=True)
-class Task:
-    """A run of labelled pairs, and the folders of what their features are made of.
+class Inputs(NamedTuple):
+    """The folders that features are made of.
 
     ``made`` tells apart what was made at different times in the same folders: a worker may serve many runs.
     """
 
-    preprocess: str
-    embed: str
-    lexicon: str
-    label: str
+    folders: tuple[str, str, str, str]  # preprocess, embed, lexicon, label
     made: str
+    sampled: bool
+
+
+@dataclass(frozen=True)
+class Task:
+    """Labelled pairs ``start`` to ``stop``, whose features belong into the folder ``edges``."""
+
+    inputs: Inputs
     edges: str
     groups: tuple[str, ...]
     word_groups: tuple[str, ...]
-    sampled: bool
     start: int
     stop: int
 
@@ -88,9 +94,10 @@ def run(
         If a group is unknown.
     """
     chosen, word_groups = _chosen(groups, extra)
-    inputs = {name: str(context.inputs[name]) for name in ("preprocess", "embed", "lexicon", "label")}
-    resources = load_resources(*(Path(inputs[name]) for name in ("preprocess", "embed", "lexicon")))
-    pairs = labelled_pairs(Path(inputs["preprocess"]), Path(inputs["label"]))
+    folders = [context.inputs[name] for name in ("preprocess", "embed", "lexicon", "label")]
+    preprocess, embed, lexicon, label = folders
+    resources = load_resources(preprocess, embed, lexicon)
+    pairs = labelled_pairs(preprocess, label)
     shapes = pairs.shapes()
     names = feature_names(chosen, resources)
     folder = context.folder / EDGES
@@ -101,19 +108,10 @@ def run(
     for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
         width = sum(name.startswith(f"extra.{side}.") for name in of_words)
         create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
-    made = made_of(Path(folder) for folder in inputs.values())
-    sampled = (context.inputs["lexicon"] / POSTERIORS).is_dir()
+    places = (str(preprocess), str(embed), str(lexicon), str(label))
+    inputs = Inputs(places, made_of(folders), (lexicon / POSTERIORS).is_dir())
     tasks = [
-        Task(
-            **inputs,
-            made=made,
-            edges=str(folder),
-            groups=chosen,
-            word_groups=word_groups,
-            sampled=sampled,
-            start=start,
-            stop=min(start + _PAIRS_A_BLOCK, len(pairs)),
-        )
+        Task(inputs, str(folder), chosen, word_groups, start, min(start + _PAIRS_A_BLOCK, len(pairs)))
         for start in range(0, len(pairs), _PAIRS_A_BLOCK)
     ]
     for _ in context.map(fill, tasks):
@@ -153,9 +151,7 @@ def describe() -> str:
 
 def fill(task: Task) -> None:
     """Write the features of a run of pairs into their place in the file, in any process."""
-    resources = _resources(task.preprocess, task.embed, task.lexicon, task.made)
-    pairs = _pairs(task.preprocess, task.label, task.made)
-    stored = _posteriors(task.lexicon, task.label, task.made) if task.sampled else None
+    pairs, resources, stored = _load(task.inputs)
     part = compute(
         pairs.block(task.start, task.stop),
         resources,
@@ -207,21 +203,17 @@ def _labelled_runs(label: Path) -> Iterator[tuple[str, np.ndarray]]:
 
 
 @lru_cache(maxsize=1)
-def _resources(preprocess: str, embed: str, lexicon: str, made: str) -> Resources:
-    return load_resources(Path(preprocess), Path(embed), Path(lexicon))
-
-
-@lru_cache(maxsize=1)
-def _pairs(preprocess: str, label: str, made: str) -> Corpus:
-    return labelled_pairs(Path(preprocess), Path(label))
-
-
-@lru_cache(maxsize=1)
-def _posteriors(lexicon: str, label: str, made: str) -> Posteriors:
-    runs = _labelled_runs(Path(label))
-    return Posteriors.join(
-        [Posteriors.load_chosen(Path(lexicon) / POSTERIORS / folder, chosen) for folder, chosen in runs]
-    )
+def _load(inputs: Inputs) -> tuple[Corpus, Resources, Posteriors | None]:
+    preprocess, embed, lexicon, label = map(Path, inputs.folders)
+    posteriors = None
+    if inputs.sampled:
+        posteriors = Posteriors.join(
+            [
+                Posteriors.load_chosen(lexicon / POSTERIORS / folder, chosen)
+                for folder, chosen in _labelled_runs(label)
+            ]
+        )
+    return labelled_pairs(preprocess, label), load_resources(preprocess, embed, lexicon), posteriors
 
 
 def load_edges(featurize: Path) -> Edges:

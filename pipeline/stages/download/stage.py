@@ -55,8 +55,6 @@ def run(
 
     Parameters
     ----------
-    context : StageContext
-        Gives the folder to fill, and the sections [corpus], [vectors] and [gold].
     retries : int
         Further tries of a download after one that failed without getting on, >= 0.
     timeout : float

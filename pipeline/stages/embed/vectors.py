@@ -18,6 +18,7 @@ from align.vectors import training as embedding
 from align.vectors.binary import is_model, read_model
 from align.vectors.mapping import has_vector
 from align.vectors.vec import Vectors, coverage, read_vec
+from pipeline.stages.lexicon.places import text_folders
 from pipeline.work.stage import StageContext
 
 # Pairs whose sizes are looked at together.
@@ -38,18 +39,10 @@ ON_MUCH = {"window": 5, "rate": 0.2, "sampling": 1e-4, "min_count": 2, "buckets"
 
 @dataclass(frozen=True)
 class Text:
-    """The pairs that statistics may be made of, left on the disk but for those that are taken.
+    """The pairs that statistics may be made of, left on the disk but for those that are taken."""
 
-    Attributes
-    ----------
-    folders : tuple of Path
-        The corpus and, where it joins, the gold text.
-    rows : tuple of ndarray of int32
-        Which of their pairs may be used, ascending; the pairs are numbered through all parts.
-    """
-
-    folders: tuple[Path, ...]
-    rows: tuple[np.ndarray, ...]
+    folders: tuple[Path, ...]  # the corpus and, where it joins, the gold text
+    rows: tuple[np.ndarray, ...]  # int32, ascending: pairs of each that may be used
 
     def sizes(self, of: Callable[[np.ndarray, np.ndarray], np.ndarray]) -> np.ndarray:
         """Return ``of(n, m)`` of the numbers of words of each pair, int64, shape (N,)."""
@@ -105,12 +98,10 @@ def read_words(context: StageContext) -> Words:
     """Read what the preprocess stage left: of the corpus, the pairs that statistics may be made of."""
     folder = context.inputs["preprocess"]
     source, target = (Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES)
-    folders = [folder / "corpus"]
-    rows = [np.flatnonzero(load_array(folder / "in_statistics.npy")).astype(np.int32)]
-    if context.option("gold.in_corpus") and (folder / "gold").is_dir():
-        folders.append(folder / "gold")
-        rows.append(np.arange(Corpus.load_count(folders[1]), dtype=np.int32))
-    text = Text(tuple(folders), tuple(rows))
+    used = np.flatnonzero(load_array(folder / "in_statistics.npy")).astype(np.int32)
+    folders = text_folders(context)
+    gold = [np.arange(Corpus.load_count(each), dtype=np.int32) for each in folders[1:]]
+    text = Text(tuple(folders), (used, *gold))
     return Words((source, target), text, (context.option("corpus.source"), context.option("corpus.target")))
 
 

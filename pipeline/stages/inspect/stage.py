@@ -44,8 +44,6 @@ def run(
 
     Parameters
     ----------
-    context : StageContext
-        Gives the folder to fill and the results to show.
     pairs : int
         Sentence pairs of the corpus to show, drawn at random, >= 0.
     gold_pairs : int

@@ -6,7 +6,6 @@ import os
 import shutil
 from pathlib import Path
 
-from align.data.corpus import Corpus
 from pipeline.work.stage import StageContext
 
 # Beside the tables: expected links, and posteriors of the corpus and of the gold text; unfinished work.
@@ -15,13 +14,8 @@ CORPUS, GOLD = "corpus", "gold"
 WORK = "sampling"
 
 
-def texts(context: StageContext) -> list[Corpus]:
-    """Return the corpus and, where its text joins the corpus, the gold text."""
-    return [Corpus.load(folder) for folder in text_folders(context)]
-
-
 def text_folders(context: StageContext) -> list[Path]:
-    """Return where they lie."""
+    """Return where the corpus is and, where its text joins the corpus, the gold text."""
     folder = context.inputs["preprocess"]
     joins = context.option("gold.in_corpus") and (folder / GOLD).is_dir()
     return [folder / CORPUS, *([folder / GOLD] if joins else [])]

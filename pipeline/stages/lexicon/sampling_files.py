@@ -31,27 +31,13 @@ DIRECTIONS = ("forward", "reverse")
 
 @dataclass(frozen=True)
 class BlockItem:
-    """A block of pairs whose candidates are to be found.
+    """A block of pairs whose candidates are to be found."""
 
-    Attributes
-    ----------
-    work : str
-        The folder of the work; the lexicon is in the folder above.
-    number : int
-        The block's number, from 0.
-    text : str
-        The folder of the corpus or of the gold text.
-    chosen : str
-        The file with the rows of that text that are sampled.
-    first, last : int
-        Those of them that are in the block.
-    """
-
-    work: str
-    number: int
-    text: str
-    chosen: str
-    first: int
+    work: str  # the folder of the work; the lexicon is in the folder above
+    number: int  # from 0
+    text: str  # the folder of the corpus or of the gold text
+    chosen: str  # the file with the rows of that text that are sampled
+    first: int  # rows first to last of them are in the block
     last: int
 
     @property

@@ -8,11 +8,12 @@ from typing import Any
 
 import numpy as np
 
+from align.data.corpus import Corpus
 from align.statistics.cooccurrence import Cooccurrence, index
 from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.mapper import Mapper, Threads
 from pipeline.stages.lexicon.cluster import Files
-from pipeline.stages.lexicon.places import WORK, clear_work, texts
+from pipeline.stages.lexicon.places import WORK, clear_work, text_folders
 from pipeline.stages.lexicon.prior_model import PriorModel
 from pipeline.stages.lexicon.selection import Selection
 from pipeline.work import checkpoint
@@ -58,9 +59,10 @@ def _make(
 ) -> dict[str, Any]:
     """Make tables of fewer and fewer pairs until all fits; save them, and return the figures."""
     lexicon = None
+    texts = [Corpus.load(folder) for folder in text_folders(context)]
     while lexicon is None:
         mapper = _mapper(context)
-        cooccurrence = index(texts(context), *selection.sizes, used=selection.used(), mapper=mapper)
+        cooccurrence = index(texts, *selection.sizes, used=selection.used(), mapper=mapper)
         if not selection.fits_tables(cooccurrence):
             del cooccurrence
             continue

@@ -38,34 +38,15 @@ RATIO_FROM = 10
 
 @dataclass(frozen=True)
 class Settings:
-    """What every shard is treated by.
+    """What every shard is treated by."""
 
-    Attributes
-    ----------
-    processors : (str, str)
-        Settings of the text processors of the source and the target, as JSON.
-    max_length : int
-        Analysis tokens that a part may have.
-    max_ratio : float
-        Ratio of lengths over which a part is left out of statistics.
-    strip_markup : bool
-        Whether lines of markup and language tags go.
-    folder : str
-        Where the shards' files go; ``sample.source.txt`` and ``sample.target.txt`` in it train the sentence
-        splitters.
-    code : str
-        Hash of the code of both tokenizers (:func:`pipeline.stages.preprocess.tokenizer.code_of`).
-    sample : str
-        Hash of those two files.
-    """
-
-    processors: tuple[str, str]
-    max_length: int
-    max_ratio: float
-    strip_markup: bool
-    folder: str
-    code: str = ""
-    sample: str = ""
+    processors: tuple[str, str]  # settings of the text processors of both sides, as JSON
+    max_length: int  # analysis tokens that a part may have
+    max_ratio: float  # of lengths, over which a part is left out of statistics
+    strip_markup: bool  # whether lines of markup and language tags go
+    folder: str  # of the shards' files; sample.source.txt and sample.target.txt train the sentence splitters
+    code: str = ""  # hash of the code of both tokenizers (tokenizer.code_of)
+    sample: str = ""  # hash of the two samples
 
 
 @dataclass(frozen=True)

@@ -59,8 +59,6 @@ def run(
 
     Parameters
     ----------
-    context : StageContext
-        Gives the folder to fill, the sources, and the sections [corpus] and [gold].
     profile : str
         What statistics are made of: ``plain``, the words as they are; ``expand``, contractions undone
         (French l'homme, du: le homme, de le) where the language has rules. Links refer to the words as

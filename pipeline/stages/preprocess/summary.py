@@ -48,21 +48,7 @@ class Report:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the stage learns of a shard; the arrays are in files (see :func:`shard_files`).
-
-    Attributes
-    ----------
-    sides : (SideCounts, SideCounts)
-        Words and counts of source and target.
-    lengths : ndarray of float64
-        See :func:`pipeline.stages.preprocess.counts.length_sums`.
-    hashes : ndarray of uint64
-        One for each part that statistics use; equal parts have equal ones.
-    changes : dict of str to int
-        What cleaning changed.
-    again : bool
-        Whether an earlier run had done it, but what it left could not be used.
-    """
+    """What the stage learns of a shard; the arrays are in files (see :func:`shard_files`)."""
 
     number: int
     lines: int
@@ -70,11 +56,11 @@ class Summary:
     split_lines: int
     parts: int
     sides: tuple[SideCounts, SideCounts]
-    lengths: np.ndarray
-    hashes: np.ndarray
+    lengths: np.ndarray  # see counts.length_sums
+    hashes: np.ndarray  # uint64, one for each part that statistics use: equal parts have equal ones
     rejects: list[Reject]
-    changes: dict[str, int]
-    again: bool = False
+    changes: dict[str, int]  # what cleaning changed
+    again: bool = False  # whether an earlier run had done it, but what it left could not be used
 
     def light(self) -> Summary:
         """Return it without what is added up elsewhere, so that many can be kept."""

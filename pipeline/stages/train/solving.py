@@ -102,7 +102,7 @@ def _check_progress(fit: Fit) -> None:
     WorkError
         If many passes have not brought the gap below that of w = 0.
     """
-    gaps = [min(row.gap, row.average_gap) if row.average_gap < row.gap else row.gap for row in fit.history]
+    gaps = [float(np.fmin(row.gap, row.average_gap)) for row in fit.history]  # an average may be none (NaN)
     if fit.status != "converged" and fit.passes >= _PATIENCE and not min(gaps[1:]) < gaps[0]:
         raise WorkError(
             f"train: the duality gap did not fall in {fit.passes} passes ({gaps[0]:.4g} at the start, "

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from align.core.errors import InputError
-from align.features import GROUPS, WORD_GROUPS, Edges, Resources, word_feature_names
+from align.features import GROUPS, WORD_GROUPS, Edges, word_feature_names
 from align.learning.cross_validation import Learner
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
@@ -245,26 +245,17 @@ def _save_model(
     model = Model(
         weights=weights,
         names=edges.names + of_words,
-        groups=_groups(edges.names, resources),
+        groups=tuple(
+            name for name, group in GROUPS.items() if set(edges.names).intersection(group.names(resources))
+        ),
         resources=resources,
         text=text_of(context),
         calibration=calibration_of(context, learner, usable, weights, resources),
         options=options,
         provenance={"corpus": context.option("corpus.name"), **facts},
         fertility=fertility,
-        word_groups=_groups_of_words(of_words, resources),
+        word_groups=tuple(
+            name for name in WORD_GROUPS if set(of_words).intersection(word_feature_names((name,), resources))
+        ),
     )
     write_model(context, model)
-
-
-def _groups(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
-    """Return the feature groups that the columns belong to."""
-    there = set(names)
-    return tuple(name for name, group in GROUPS.items() if there.intersection(group.names(resources)))
-
-
-def _groups_of_words(names: tuple[str, ...], resources: Resources) -> tuple[str, ...]:
-    """Return the groups that the features of words belong to."""
-    return tuple(
-        name for name in WORD_GROUPS if set(names).intersection(word_feature_names((name,), resources))
-    )

@@ -32,27 +32,14 @@ _OF_PROBLEM = ("cost_fn", "cost_fp", "max_fertility", "oracle")
 
 @dataclass(frozen=True)
 class Piece:
-    """Labelled pairs to be summed over, and what tells the problem.
-
-    Attributes
-    ----------
-    featurize, label : str
-        The folders of the features and of the labels.
-    made : str
-        Tells apart labels that were made at different times in the same folder.
-    pairs : ndarray of int64, shape (n,)
-        Some of the labelled pairs, n >= 1.
-    w : ndarray of float64, shape (d,) or (r, d)
-    options : dict
-        Of :class:`align.learning.cross_validation.Learner`, those that make the problem.
-    """
+    """Labelled pairs to be summed over, and what tells the problem."""
 
     featurize: str
     label: str
-    made: str
-    pairs: np.ndarray
-    w: np.ndarray
-    options: dict[str, Any]
+    made: str  # tells apart labels that were made at different times in the same folder
+    pairs: np.ndarray  # int64, shape (n,), n >= 1: some of the labelled pairs
+    w: np.ndarray  # float64, shape (d,) or (r, d)
+    options: dict[str, Any]  # those of align.learning.cross_validation.Learner that make the problem
 
 
 def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summing | None]:
@@ -70,14 +57,7 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
             _: Problem, w: np.ndarray, pieces: Sequence[range]
         ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             items = (
-                Piece(
-                    str(featurize),
-                    str(label),
-                    made,
-                    pairs[piece.start : piece.stop],
-                    w,
-                    options,
-                )
+                Piece(str(featurize), str(label), made, pairs[piece.start : piece.stop], w, options)
                 for piece in pieces
             )
             return context.engine.map(sum_piece, items)

@@ -103,7 +103,7 @@ def test_a_worker_that_does_not_see_what_was_sampled_says_so(inputs, tmp_path, m
     run(inputs, tmp_path / "out")
     shutil.rmtree(inputs["lexicon"] / "posteriors")
     monkeypatch.undo()
-    assert all(task.sampled for task in filled)
+    assert all(task.inputs.sampled for task in filled)
     with pytest.raises(InputError, match="missing"):
         featurize.fill(filled[0])
 

@@ -100,6 +100,10 @@ def context_of(stages, folder, *, seed=0, weights="none"):
     return plain_context(stage, folder, inputs, values, seed=seed)
 
 
+def training_of(folder):
+    return json.loads((folder / "training.json").read_text(encoding="utf-8"))
+
+
 def lasting(folder):
     """The bytes of all files, without the seconds that differ from run to run."""
     found = {}
@@ -130,7 +134,7 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
         "gap_every": 1, "block_order": "permutation", "averaging": True, "cache": 10,
         "seed": 3, "weights": "default", "fertility": 2,
     }  # fmt: skip
-    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    training = training_of(tmp_path / "out")
     assert training["solver"] == "bcfw"
     assert training["status"] == "converged"
     assert training["gap"] <= 1e-3 * training["primal"]
@@ -159,7 +163,7 @@ def test_the_weights_link_the_pairs_as_they_were_labelled(stages, tmp_path):
 
 def test_figures_are_those_of_the_saved_weights(stages, tmp_path):
     train.run(context_of(stages, tmp_path / "out"), passes=2, tolerance=0.0, lam=0.1, fertility=1)
-    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    training = training_of(tmp_path / "out")
     assert training["status"] == "pass-limit"
     weights = Model.load(tmp_path / "out").weights
     edges = Edges.load(stages / "featurize" / "edges")
@@ -199,7 +203,7 @@ def test_lam_and_cost_are_chosen_by_folds(stages, tmp_path, capsys, fertility):
     known = train_known(stages, tmp_path / "known", fertility)
     context = context_of(stages, tmp_path / "out", seed=2, weights=str(known))
     train.run(context, lam=0.05, cost_fn=1.5, folds=3, fertility=fertility, weights=str(known))
-    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    training = training_of(tmp_path / "out")
     assert training["folds"] == 3
     assert training["given"] == {"lam": 0.05, "cost_fn": 1.5}
     table = training["held_out"]
@@ -274,7 +278,7 @@ def test_every_solver_learns_the_same_for_any_number_of_jobs(stages, tmp_path, s
         context = context_of(stages, tmp_path / str(jobs))
         train.run(replace(context, jobs=jobs), solver=solver, passes=4, tolerance=0.0)
     assert lasting(tmp_path / "1") == lasting(tmp_path / "3")
-    training = json.loads((tmp_path / "1" / "training.json").read_text(encoding="utf-8"))
+    training = training_of(tmp_path / "1")
     assert training["solver"] == solver
     assert 0 <= training["gap"] == pytest.approx(training["primal"] - training["dual"])
 
@@ -410,7 +414,7 @@ class TestGivenWeights:
         assert model.weights.tolist() == known.weights.tolist()
         assert model.calibration == known.calibration
         assert model.provenance["weights_from"] == known.provenance
-        training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+        training = training_of(tmp_path / "out")
         assert training["status"] == "weights given"
         assert training["solver"] is None
         assert "no training: the weights of" in capsys.readouterr().err
@@ -503,7 +507,7 @@ class TestGivenWeights:
 
 def test_a_time_limit_is_no_error(stages, tmp_path):
     train.run(context_of(stages, tmp_path / "out"), time_limit=1e-9, tolerance=0.0)
-    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    training = training_of(tmp_path / "out")
     assert training["status"] == "time-limit"
     Model.load(tmp_path / "out")
 
@@ -530,7 +534,7 @@ def without_links(stages, kept):
 def test_pairs_without_links_are_left_out(stages, tmp_path):
     without_links(stages, np.arange(1, 60, 3))
     train.run(context_of(stages, tmp_path / "out"), passes=3)
-    training = json.loads((tmp_path / "out" / "training.json").read_text(encoding="utf-8"))
+    training = training_of(tmp_path / "out")
     assert (training["pairs"], training["pairs_without_links"]) == (20, 40)
     Model.load(tmp_path / "out")
 
@@ -662,10 +666,7 @@ class TestExtragradient:
     def test_the_minimum_is_that_of_bcfw(self, stages, tmp_path):
         for name, passes in (("bcfw", 50), ("extragradient", 1000)):
             train.run(context_of(stages, tmp_path / name), solver=name, fertility=1, passes=passes, lam=1.0)
-        mine, its = (
-            json.loads((tmp_path / name / "training.json").read_text(encoding="utf-8"))
-            for name in ("extragradient", "bcfw")
-        )
+        mine, its = (training_of(tmp_path / name) for name in ("extragradient", "bcfw"))
         assert mine["status"] == its["status"] == "converged"
         assert mine["primal"] == pytest.approx(its["primal"], rel=2e-3)
         assert mine["solver"] == "extragradient"
@@ -691,10 +692,7 @@ class TestLinearPrograms:
             train.run(
                 context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=0.1
             )
-        fast, slow = (
-            json.loads((tmp_path / name / "training.json").read_text(encoding="utf-8"))
-            for name in ("assignment", "linear_program")
-        )
+        fast, slow = (training_of(tmp_path / name) for name in ("assignment", "linear_program"))
         assert fast["status"] == slow["status"] == "converged"
         assert slow["primal"] == pytest.approx(fast["primal"], rel=2e-4)
         assert slow["oracle"] == "linear_program"
