@@ -17,7 +17,7 @@ import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
 
@@ -60,11 +60,7 @@ def kernel(function: Any = None, *, error_model: str = "python") -> Any:
         What a division by zero does: raise, or give inf or nan (faster).
     """
     if function is None:
-        return lambda function: _compiled(function, error_model)
-    return _compiled(function, error_model)
-
-
-def _compiled(function: Any, error_model: str) -> Any:
+        return partial(kernel, error_model=error_model)
     folder = _folder()
     options = {"nogil": True, "error_model": error_model}
     if folder is None:

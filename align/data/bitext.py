@@ -115,23 +115,15 @@ def check_encoding(encoding: str) -> None:
 
 
 class _Lines:
-    """The lines of a stream as bytes, without their ends; None for a line over the limit.
-
-    Attributes
-    ----------
-    start : int
-        Offset of the last line given, in unpacked bytes.
-    count : int
-        Lines given so far.
-    """
+    """The lines of a stream as bytes, without their ends; None for a line over the limit."""
 
     def __init__(self, stream: io.BufferedReader, where: str) -> None:
         if _is_utf16(stream.peek(_LOOKED_AT)[:_LOOKED_AT]):
             raise InputError(f"{where}: UTF-16 text cannot be cut into lines; convert it to UTF-8 first")
         self._stream = stream
         self._next = 0
-        self.start = 0
-        self.count = 0
+        self.start = 0  # offset of the last line given, in unpacked bytes
+        self.count = 0  # lines given so far
 
     def __iter__(self) -> Iterator[bytes | None]:
         readline = self._stream.readline

@@ -36,16 +36,10 @@ def common_letters(masks, length, other):  # type: ignore[no-untyped-def]
 @kernel(error_model="numpy")
 def letters_in_common(masks, length, other):  # type: ignore[no-untyped-def]
     """Return :func:`common_letters` and the number of letters that both words begin with."""
-    free, alike = ~np.uint64(0), np.uint64(0)
-    bit = np.uint64(1)
-    here = bit
-    for place in range(len(other)):
-        mask = masks[other[place]]
-        alike |= mask & here
-        here <<= bit
-        taken = free & mask
-        free = (free + taken) | (free - taken)
-    return _bits(~free & ((bit << np.uint64(length)) - bit)), _bits(alike ^ (alike + bit)) - 1
+    prefix = 0
+    while prefix < len(other) and masks[other[prefix]] >> np.uint64(prefix) & np.uint64(1):
+        prefix += 1
+    return common_letters(masks, length, other), prefix
 
 
 @kernel(error_model="numpy")

@@ -77,49 +77,42 @@ def split_pair(source: LongSide, target: LongSide, *, limit: int) -> list[Part]:
         Parts in order that cover the pair. A part over the limit could not be split further; one with an
         empty side has no counterpart.
     """
-    parts: list[Part] = []
-    for part in _parts(source, target, source.sentences, target.sentences, limit):
-        if max(_length(source, part.source), _length(target, part.target)) <= limit:
+    sides, parts = (source, target), []
+    for part in _parts(sides, (source.sentences, target.sentences), (0, 0), limit):
+        if _longest(sides, part) <= limit:
             parts.append(part)
         else:
             clauses = _clauses(source, part.source), _clauses(target, part.target)
-            parts += _parts(source, target, *clauses, limit, part)
+            parts += _parts(sides, clauses, (part.source[0], part.target[0]), limit)
     return parts
 
 
 def _parts(
-    source: LongSide,
-    target: LongSide,
-    source_ends: Sequence[int],
-    target_ends: Sequence[int],
+    sides: tuple[LongSide, LongSide],
+    ends: tuple[Sequence[int], Sequence[int]],
+    start: tuple[int, int],
     limit: int,
-    whole: Part | None = None,
 ) -> list[Part]:
-    """Match the segments of a part and put neighbours together up to the limit."""
-    start = (whole.source[0], whole.target[0]) if whole else (0, 0)
-    source_sizes = _sizes(source.tokens, start[0], source_ends)
-    target_sizes = _sizes(target.tokens, start[1], target_ends)
+    """Match the segments from a place on and put neighbours together up to the limit."""
+    sizes = _sizes(sides[0].tokens, start[0], ends[0]), _sizes(sides[1].tokens, start[1], ends[1])
     parts: list[Part] = []
     i = j = 0
-    for take_source, take_target in match(source_sizes, target_sizes):
-        i, j = i + take_source, j + take_target
-        before = parts[-1] if parts else None
-        first = (before.source[1], before.target[1]) if before else start
-        part = Part(
-            (first[0], source_ends[i - 1] if i else first[0]),
-            (first[1], target_ends[j - 1] if j else first[1]),
-        )
-        if before:
-            joined = Part((before.source[0], part.source[1]), (before.target[0], part.target[1]))
-            if max(_length(source, joined.source), _length(target, joined.target)) <= limit:
+    for taken in match(*sizes):
+        i, j = i + taken[0], j + taken[1]
+        stop = ends[0][i - 1] if i else start[0], ends[1][j - 1] if j else start[1]
+        if parts:
+            joined = Part((parts[-1].source[0], stop[0]), (parts[-1].target[0], stop[1]))
+            if _longest(sides, joined) <= limit:
                 parts[-1] = joined
                 continue
-        parts.append(part)
+            start = parts[-1].source[1], parts[-1].target[1]
+        parts.append(Part((start[0], stop[0]), (start[1], stop[1])))
     return parts
 
 
-def _length(side: LongSide, span: tuple[int, int]) -> int:
-    return sum(side.weights[span[0] : span[1]])
+def _longest(sides: tuple[LongSide, LongSide], part: Part) -> int:
+    """Return the analysis tokens of the longer side of a part."""
+    return max(sum(side.weights[slice(*span)]) for side, span in zip(sides, part, strict=True))
 
 
 def _sizes(tokens: Sequence[str], start: int, ends: Sequence[int]) -> list[int]:

@@ -8,25 +8,20 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Iterable, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, cast
 
 from align.core.errors import InputError
 
 Spans = list[tuple[int, int]]
 SpanTokenizer = Callable[[str], Spans]
 
-# What to install for each named segmenter.
-SEGMENTERS = {"jieba": "jieba", "pythainlp": "pythainlp", "janome": "janome"}
+# Packages that cut text without spaces: Chinese, Thai and Japanese.
+SEGMENTERS = ("jieba", "pythainlp", "janome")
 
 
 @lru_cache(maxsize=8)
 def segmenter(name: str) -> Callable[[str], list[str]]:
-    """Return a function that cuts a run of unspaced script to words that put together are the run.
-
-    Parameters
-    ----------
-    name : {"jieba", "pythainlp", "janome"}
-        For Chinese, Thai and Japanese.
+    """Return a function that cuts a run of unspaced script to words, by one of `SEGMENTERS`.
 
     Raises
     ------
@@ -46,7 +41,7 @@ def segmenter(name: str) -> Callable[[str], list[str]]:
         return lambda run: list(tokenizer.tokenize(run, wakati=True))
     except ImportError:
         raise InputError(
-            f"tokenizer {name!r}: the package is not installed; pip install {SEGMENTERS[name]}, or give text "
+            f"tokenizer {name!r}: the package is not installed; pip install {name}, or give text "
             "with a space between words"
         ) from None
 
@@ -123,7 +118,7 @@ def _own(module_name: str, attribute: str) -> Callable[[str], Sequence[Any]]:
         ) from None
     if not callable(function):
         raise InputError(f"tokenizer {name!r}: it is no function; give one of a text")
-    return lambda text: list(function(text))
+    return cast(Callable[[str], Sequence[Any]], function)
 
 
 def _spans(name: str, text: str, tokens: Iterable[Any]) -> Spans:

@@ -57,9 +57,8 @@ def code_of(tokenizers: Iterable[str]) -> str:
         for path in own_files(name):
             text = path.read_bytes()
             found.update(f"{path.parent.name}/{path.name} {len(text)}\n".encode() + text)
-        for package in (SEGMENTERS.get(name), _SPLITTER):
-            if package is not None:
-                found.update(f"{package} {_version(package)}\n".encode())
+        for package in (name, _SPLITTER) if name in SEGMENTERS else (_SPLITTER,):
+            found.update(f"{package} {_version(package)}\n".encode())
     return found.hexdigest()
 
 
