@@ -60,7 +60,7 @@ def warnings(
     identical: int,
     duplicates: int,
     segmented: Sequence[bool],
-    returns: int = 0,
+    returns: int,
 ) -> Iterator[str]:
     """Yield what the user should know.
 

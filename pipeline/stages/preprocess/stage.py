@@ -9,15 +9,14 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
 
-from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.bitext import open_bitext
 from align.data.row import Row
@@ -26,6 +25,7 @@ from align.data.vocabulary import Vocabulary
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
+from pipeline.config.options import at_least
 from pipeline.stages.download.stage import load as load_sources
 from pipeline.stages.preprocess.checks import check_encoding, check_usable, warnings
 from pipeline.stages.preprocess.counts import SHIFTS, WordCounts, correlations, count_duplicates
@@ -49,8 +49,8 @@ def run(
     context: StageContext,
     *,
     profile: str = "plain",
-    max_length: int = 100,
-    max_ratio: float = 5.0,
+    max_length: Annotated[int, at_least(1)] = 100,
+    max_ratio: Annotated[float, at_least(1)] = 5.0,
     source_tokenizer: str = "rules",
     target_tokenizer: str = "rules",
     strip_markup: bool = True,
@@ -82,13 +82,9 @@ def run(
     Raises
     ------
     InputError
-        If an option or the input is wrong, too many lines are not text in the encoding, or no pair is
+        If a tokenizer or the input is wrong, too many lines are not text in the encoding, or no pair is
         usable.
     """
-    if max_length < 1 or max_ratio < 1:
-        raise InputError(
-            f"preprocess: max_length {max_length}, max_ratio {max_ratio:g}; both must be at least 1"
-        )
     tokenized = context.option("corpus.tokenized")
     recorded = [
         TextProcessor(context.option(f"corpus.{side}"), profile=profile, tokenizer=tokenizer).settings()
@@ -110,20 +106,14 @@ def run(
     corpus = _read_corpus(context, sources["corpus"], settings)
     _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
     places = None if gold is None else _add_gold(context, corpus, gold)
-    vocabularies = [words.rank() for words in corpus.words]
-    write_corpus(
-        context.folder,
-        shards,
-        corpus.summaries,
-        corpus.numbers,
-        [ids for _, ids in vocabularies],
-    )
+    vocabularies, ids = zip(*(words.rank() for words in corpus.words), strict=True)
+    write_corpus(context.folder, shards, corpus.summaries, corpus.numbers, ids)
     if gold is not None and places is not None:
-        gold.write(context.folder, [vocabulary for vocabulary, _ in vocabularies], places)
-    for side, (vocabulary, _) in zip(SIDES, vocabularies, strict=True):
+        gold.write(context.folder, vocabularies, places)
+    for side, vocabulary in zip(SIDES, vocabularies, strict=True):
         vocabulary.save(context.folder / f"{side}.vocabulary.tsv")
     write_json(context.folder / "text.json", dict(zip(SIDES, recorded, strict=True)))
-    _report(context, corpus, [vocabulary for vocabulary, _ in vocabularies], tokenized)
+    _report(context, corpus, vocabularies, tokenized)
     # On a network disk a file that a worker still has open keeps its folder: no reason to fail at the end.
     shutil.rmtree(shards, ignore_errors=True)
 
@@ -253,25 +243,23 @@ def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> np.ndarray:
 def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:
     """Warn of what looks wrong in the corpus as a whole."""
     duplicates = count_duplicates([summary.hashes for summary in corpus.summaries])
-    identical = corpus.reasons["identical"]
     sums = np.sum([summary.lengths for summary in corpus.summaries], axis=0)
     corpus.notes |= {
         "duplicates": duplicates,
         "length_correlation": round(float(correlations(sums)[SHIFTS.index(0)]), 4),
     }
-    for text in warnings(
-        corpus.summaries,
-        identical=identical,
-        duplicates=duplicates,
-        segmented=segmented,
-        returns=corpus.returns,
-    ):
+    figures = {"identical": corpus.reasons["identical"], "duplicates": duplicates, "returns": corpus.returns}
+    for text in warnings(corpus.summaries, segmented=segmented, **figures):
         context.warn(text)
 
 
-def _report(context: StageContext, corpus: _Corpus, vocabularies: list[Vocabulary], tokenized: bool) -> None:
+def _report(
+    context: StageContext, corpus: _Corpus, vocabularies: Sequence[Vocabulary], tokenized: bool
+) -> None:
     """Write ``summary.json``, and say the same in a line."""
-    sides = [[summary.sides[place] for summary in corpus.summaries] for place in (0, 1)]
+    counts = {
+        side: [summary.sides[place] for summary in corpus.summaries] for place, side in enumerate(SIDES)
+    }
     summary = {
         "lines": corpus.lines,
         "pairs": corpus.used_lines,
@@ -281,20 +269,16 @@ def _report(context: StageContext, corpus: _Corpus, vocabularies: list[Vocabular
         "tokenized": tokenized,
         "rejects": dict(sorted(corpus.reasons.items())),
         "changes": dict(sorted(corpus.changes.items())),
-        "surface_tokens": {
-            side: sum(each.surface for each in found) for side, found in zip(SIDES, sides, strict=True)
-        },
-        "analysis_tokens": {
-            side: sum(each.tokens for each in found) for side, found in zip(SIDES, sides, strict=True)
-        },
+        "surface_tokens": {side: sum(each.surface for each in found) for side, found in sides.items()},
+        "analysis_tokens": {side: sum(each.tokens for each in found) for side, found in sides.items()},
         "vocabulary": {side: len(vocabulary) for side, vocabulary in zip(SIDES, vocabularies, strict=True)},
         **corpus.notes,
     }
     write_json(context.folder / "summary.json", summary)
     context.notes |= summary
     rejected, changed = (
-        ", ".join(f"{name} {count}" for name, count in counts.most_common()) or "nothing"
-        for counts in (corpus.reasons, corpus.changes)
+        ", ".join(f"{name} {times}" for name, times in each.most_common()) or "nothing"
+        for each in (corpus.reasons, corpus.changes)
     )
     context.say(
         f"{corpus.used_lines} pairs of {corpus.lines} lines, {summary['split_pairs']} of them split; "

@@ -350,12 +350,6 @@ def test_no_usable_pair_stops(run):
         run([], [])
 
 
-@pytest.mark.parametrize("options", [{"max_length": 0}, {"max_ratio": 0.5}])
-def test_options_out_of_range_are_refused(run, options):
-    with pytest.raises(InputError, match="both must be at least 1"):
-        run(["a"], ["b"], options=options)
-
-
 def test_the_limit_takes_the_first_lines(run):
     result = run(["a", "b", "c"], ["x", "y", "z"], limit=2)
     assert result.text == [["a", "b"], ["x", "y"]]
