@@ -7,12 +7,13 @@ link of the result is sure if it is sure wherever it comes from.
 from __future__ import annotations
 
 import argparse
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
+from contextlib import ExitStack
 from functools import partial
 from itertools import zip_longest
+from typing import Any
 
-from align.cli.terminal import only_one_stdin, open_input, open_output, say
-from align.core.errors import InputError
+from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
 from align.links import FORMATS, AlignedPair, Base, Link, format_pharaoh, read, swapped
 from align.links.symmetrize import METHODS, symmetrize
 
@@ -38,26 +39,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Combine pair by pair; the result is in the Pharaoh format."""
     only_one_stdin([args.forward, args.reverse])
-    with (
-        open_input(args.forward) as (forward_stream, forward_name),
-        open_input(args.reverse) as (reverse_stream, reverse_name),
-        open_output(args.output) as out,
-    ):
-        names = forward_name, reverse_name
+    options: dict[str, Any] = {"format": args.format, "base": args.base, "on_note": say}
+    with ExitStack() as stack:
+        inputs = [stack.enter_context(open_input(path)) for path in (args.forward, args.reverse)]
+        out = stack.enter_context(open_output(args.output))
+        names = [name for _, name in inputs]
         sides = [
-            read(
-                stream,
-                format=args.format,
-                name=name,
-                base=args.base,
-                on_note=say,
-                on_base=partial(_say_base, name),
-            )
-            for stream, name in zip((forward_stream, reverse_stream), names, strict=True)
+            read(stream, name=name, on_base=partial(_say_base, name), **options) for stream, name in inputs
         ]
         watch = _Watch(swapped=args.swap_reverse)
-        every_pair = FORMATS[args.format].every_pair
-        for forward, reverse in _together(*sides, names=names, every_pair=every_pair):
+        if FORMATS[args.format].every_pair:
+            files = [(name, "pairs", side) for name, side in zip(names, sides, strict=True)]
+            rows = side_by_side(files, advice="give both for one text")
+        else:
+            rows = zip_longest(*sides, fillvalue=AlignedPair([]))
+        for forward, reverse in ((first.links, second.links) for first, second in rows):
             if args.swap_reverse:
                 reverse = swapped(reverse)
             watch.see(forward, reverse)
@@ -70,32 +66,6 @@ def _say_base(name: str, found: Base) -> None:
     """Say on stderr that a file counts from 1."""
     if found.base == 1:
         say(f"{name} counts from 1 ({found.reason}); --base 0 if not")
-
-
-def _together(
-    forward: Iterator[AlignedPair],
-    reverse: Iterator[AlignedPair],
-    *,
-    names: tuple[str, str],
-    every_pair: bool,
-) -> Iterator[tuple[list[Link], list[Link]]]:
-    """Yield the links of both files pair by pair.
-
-    Raises
-    ------
-    InputError
-        If their numbers of pairs differ and the format holds every pair.
-    """
-    counts = [0, 0]
-    for pairs in zip_longest(forward, reverse):
-        counts = [count + (pair is not None) for count, pair in zip(counts, pairs, strict=True)]
-        if counts[0] == counts[1] or not every_pair:
-            first, second = ([] if pair is None else pair.links for pair in pairs)
-            yield first, second
-    if counts[0] != counts[1] and every_pair:
-        raise InputError(
-            f"{names[0]} has {counts[0]} pairs but {names[1]} has {counts[1]}; give both for one text"
-        )
 
 
 def _combined(forward: Iterable[Link], reverse: Iterable[Link], method: str) -> list[Link]:

@@ -7,11 +7,12 @@ cannot hold (possible links, scores, tokens) is counted on stderr. tmx needs the
 from __future__ import annotations
 
 import argparse
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from itertools import chain, repeat
+from typing import Any
 
-from align.cli.terminal import only_one_stdin, open_input, open_output, say
+from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
 from align.core.errors import InputError
 from align.links import FORMATS, AlignedPair, Base, Format, check_bounds, find_format, read, read_text
 from align.links import rebased as counted_from_0
@@ -73,15 +74,19 @@ def _with_text(
     args: argparse.Namespace,
     format: Format,
 ) -> Iterator[AlignedPair]:
-    """Yield the pairs with the tokens of two files; all three must have the same number of lines."""
-    counts = [0, 0, 0]
-    rows = iter(pairs) if format.every_pair else chain(pairs, repeat(AlignedPair([])))
-    sides = [_counted(texts[0], counts, 0), _counted(texts[1], counts, 1)]
-    for source, target in zip(*sides, strict=False):
-        pair = next(rows, None)
-        if pair is None:
-            break
-        counts[2] += 1
+    """Yield the pairs with the tokens of two files; all three must have the same number of lines.
+
+    A format that does not hold every pair may have fewer: those that are missing have no links.
+    """
+    rest = iter(pairs)
+    files: list[tuple[str, str, Iterable[Any]]] = [
+        (args.source, "lines", texts[0]),
+        (args.target, "lines", texts[1]),
+    ]
+    if format.every_pair:
+        files.insert(0, (name, "pairs", rest))
+    for *found, source, target in side_by_side(files):
+        pair = found[0] if found else next(rest, AlignedPair([]))
         for own, given in ((pair.source, source), (pair.target, target)):
             if own is not None and len(own) != len(given):
                 raise InputError(
@@ -89,23 +94,8 @@ def _with_text(
                     " text that was aligned"
                 )
         yield pair._replace(source=source, target=target)
-    for side in sides:
-        for _ in side:
-            pass
-    if format.every_pair:
-        counts[2] += sum(1 for _ in rows)
-    if len(set(counts)) > 1:
-        raise InputError(
-            f"{name} has {counts[2]} pairs, {args.source} {counts[0]} lines, {args.target} {counts[1]} lines;"
-            " give the text that was aligned"
-        )
-
-
-def _counted(rows: Iterable[list[str]], counts: list[int], place: int) -> Iterator[list[str]]:
-    """Yield the rows and keep their number in ``counts[place]``."""
-    for row in rows:
-        counts[place] += 1
-        yield row
+    if next(rest, None) is not None:
+        raise InputError(f"{name}: more pairs than lines of text; give the text that was aligned")
 
 
 def _inside(pairs: Iterable[AlignedPair], name: str) -> Iterator[AlignedPair]:
@@ -122,27 +112,26 @@ class _Losses:
 
     def __init__(self, format: Format) -> None:
         self._format = format
-        self._possible = self._scores = self._texts = self._pairs = self._last = 0
+        self._counts: Counter[str] = Counter()
 
     def watch(self, pairs: Iterable[AlignedPair]) -> Iterator[AlignedPair]:
         """Yield the pairs."""
+        counts = self._counts
         for pair in pairs:
-            self._pairs += 1
-            if pair.links:
-                self._last = self._pairs
-            self._possible += sum(not link.sure for link in pair.links)
-            self._scores += sum(link.score is not None for link in pair.links)
-            self._texts += pair.source is not None
+            counts["at the end"] = 0 if pair.links else counts["at the end"] + 1
+            counts["possible"] += sum(not link.sure for link in pair.links)
+            counts["scores"] += sum(link.score is not None for link in pair.links)
+            counts["texts"] += pair.source is not None
             yield pair
 
     def tell(self) -> None:
         """Say on stderr what was lost, each kind once."""
-        name, format = self._format.name, self._format
-        if self._possible and not format.possible:
-            say(f"{name} holds sure links only: {self._possible} possible links are written as such")
-        if self._scores and not format.scores:
-            say(f"{name} does not hold scores: those of {self._scores} links are dropped")
-        if self._texts and not format.text:
-            say(f"{name} does not hold tokens: the text of {self._texts} pairs is not written")
-        if self._pairs > self._last and not format.every_pair:
-            say(f"{name} holds no pairs without links: the last {self._pairs - self._last} leave no trace")
+        format, counts = self._format, self._counts
+        for kind, held, lost in (
+            ("possible", format.possible, "holds sure links only: {} possible links are written as such"),
+            ("scores", format.scores, "does not hold scores: those of {} links are dropped"),
+            ("texts", format.text, "does not hold tokens: the text of {} pairs is not written"),
+            ("at the end", format.every_pair, "holds no pairs without links: the last {} leave no trace"),
+        ):
+            if counts[kind] and not held:
+                say(f"{format.name} {lost.format(counts[kind])}")

@@ -11,7 +11,6 @@ first, the likeliest translation of each before the others.
 from __future__ import annotations
 
 import argparse
-import math
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -19,7 +18,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.cli.terminal import only_one_stdin, open_input, open_output
+from align.cli.parser import natural, probability
+from align.cli.terminal import only_one_stdin, open_input, open_output, side_by_side
 from align.core.errors import InputError
 from align.links import check_bounds, parse_pharaoh, read_text
 from align.model.folder import Model
@@ -46,10 +46,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--target", metavar="FILE", help="with --links: its target tokens")
     parser.add_argument("--lowercase", action="store_true", help="with --links: put Word and word together")
     parser.add_argument(
-        "--min-count", type=_natural, default=1, metavar="N", help="leave out rarer word pairs (1)"
+        "--min-count", type=natural, default=1, metavar="N", help="leave out rarer word pairs (1)"
     )
     parser.add_argument(
-        "--min-prob", type=_probability, default=0.0, metavar="P", help="of both probabilities (0)"
+        "--min-prob", type=probability, default=0.0, metavar="P", help="of both probabilities (0)"
     )
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
 
@@ -106,48 +106,13 @@ def _of_links(args: argparse.Namespace) -> Iterator[Entry]:
 def _count(args: argparse.Namespace) -> Counter[tuple[str, str]]:
     key = lookup_key if args.lowercase else str
     counts: Counter[tuple[str, str]] = Counter()
-    lines = [0, 0, 0]
     with ExitStack() as stack:
-        texts = [
-            _counted(read_text(*stack.enter_context(open_input(path))), lines, place)
-            for place, path in enumerate((args.source, args.target))
-        ]
-        stream, name = stack.enter_context(open_input(args.links))
-        links = _counted(read_text(stream, name), lines, 2)
-        for source, target, line in zip(*texts, links, strict=False):
-            where = f"{name}:{lines[2]}"
+        paths = (args.source, args.target, args.links)
+        files = [stack.enter_context(open_input(path)) for path in paths]
+        rows = side_by_side([(name, "lines", read_text(stream, name)) for stream, name in files])
+        for number, (source, target, line) in enumerate(rows, 1):
+            where = f"{files[2][1]}:{number}"
             found = parse_pharaoh(" ".join(line), where=where)
             check_bounds(found, source, target, where=where, reverse="swap --source and --target")
             counts.update((key(source[link.source]), key(target[link.target])) for link in found)
-        for rest in (*texts, links):
-            for _ in rest:
-                pass
-    if len(set(lines)) > 1:
-        raise InputError(
-            f"{args.source} has {lines[0]} lines, {args.target} {lines[1]}, {name} {lines[2]};"
-            " give the text that was aligned"
-        )
     return counts
-
-
-def _counted(rows: Iterator[list[str]], lines: list[int], place: int) -> Iterator[list[str]]:
-    """Yield the rows and keep their number in ``lines[place]``."""
-    for row in rows:
-        lines[place] += 1
-        yield row
-
-
-def _natural(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
-    return int(text)
-
-
-def _probability(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not 0 <= number <= 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not in [0, 1]; give for example 0.1")
-    return number

@@ -11,7 +11,6 @@ are linked, each as far as its link is trusted, very frequent words counting les
 from __future__ import annotations
 
 import argparse
-import math
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
 from itertools import islice
@@ -19,6 +18,7 @@ from pathlib import Path
 from typing import TextIO
 
 from align.cli.loading import load_aligner
+from align.cli.parser import finite
 from align.cli.terminal import only_one_stdin, open_output, say
 from align.core.errors import InputError
 from align.data.bitext import open_bitext
@@ -48,7 +48,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--offsets", action="store_true", help="write characters instead of token numbers")
     parser.add_argument(
         "--bias",
-        type=_finite,
+        type=finite,
         default=0.0,
         metavar="X",
         help="added to the score of every possible link: above 0 more links, below 0 better ones (0)",
@@ -129,32 +129,11 @@ def _lines(
     """Yield the line of each pair."""
     for number, pair in enumerate(tokens):
         here = slice(int(links.offsets[number]), int(links.offsets[number + 1]))
-        found = zip(
-            links.source[here].tolist(),
-            links.target[here].tolist(),
-            links.confidence[here].tolist(),
-            strict=True,
-        )
         words = []
-        for j, k, confidence in found:
-            assert pair is not None
-            assert j < len(pair[0].surface)
-            assert k < len(pair[1].surface)
-            word = f"{_place(pair[0], j)}-{_place(pair[1], k)}" if args.offsets else f"{j}-{k}"
+        cells = (links.source[here].tolist(), links.target[here].tolist(), links.confidence[here].tolist())
+        for j, k, confidence in zip(*cells, strict=True):
+            word = f"{j}-{k}"
+            if args.offsets and pair is not None:
+                word = "{}:{}-{}:{}".format(*pair[0].spans[j], *pair[1].spans[k])
             words.append(f"{word}:{confidence:.4f}" if args.scores else word)
         yield " ".join(words)
-
-
-def _place(tokens: Tokens, index: int) -> str:
-    start, stop = tokens.spans[index]
-    return f"{start}:{stop}"
-
-
-def _finite(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise argparse.ArgumentTypeError(f"{text!r} is no number; give for example 0.5 or -0.5")
-    return number

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -35,9 +35,26 @@ def run(args: argparse.Namespace) -> int:
     if args.question == "list":
         return _list()
     path = find_weights(args.name)
-    if (path / MODEL).is_file():
-        return _info(path, as_json=args.json)
-    return _weights_info(path, as_json=args.json)
+    is_model = (path / MODEL).is_file()
+    # Loading checks every file: what is told of a model is told of one that works.
+    found = Model.load(path) if is_model else Weights.load(path)
+    if isinstance(found, Model) and found.missing:
+        say(f"{path}: {missing_note(found.missing)}")
+    described = read_description(path) if is_model else read_weights_description(path / WEIGHTS)
+    if args.json:
+        print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))
+        return 0
+    rows = [
+        *(_of_model(path, described) if is_model else _of_weights(path)),
+        ("features", f"{len(found.names)} of the groups {', '.join(found.groups)}"),
+        ("calibration", _formula(found.calibration)),
+        *((f"option {key}", _plain(value)) for key, value in found.options.items()),
+        *((f"provenance {key}", _plain(value)) for key, value in found.provenance.items()),
+    ]
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(f"{name:<{width}}  {value}")
+    return 0
 
 
 def _list() -> int:
@@ -53,58 +70,23 @@ def _list() -> int:
     return 0
 
 
-def _weights_info(path: Path, *, as_json: bool) -> int:
-    given = Weights.load(path)
-    if as_json:
-        described = read_weights_description(path / WEIGHTS)
-        print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))
-        return 0
-    _print_rows(
-        [
-            ("weights", path),
-            ("use", "the stage train takes them where there is no gold to learn from (train.labels = none)"),
-            *_learnt(given.names, given.groups, given.calibration, given.options, given.provenance),
-        ]
-    )
-    return 0
+def _of_weights(path: Path) -> list[tuple[str, Any]]:
+    return [
+        ("weights", path),
+        ("use", "the stage train takes them where there is no gold to learn from (train.labels = none)"),
+    ]
 
 
-def _info(path: Path, *, as_json: bool) -> int:
-    # Loading checks every file: what is told of a model is told of one that works.
-    model = Model.load(path)
-    if model.missing:
-        say(f"{path}: {missing_note(model.missing)}")
-    described = read_description(path)
-    if as_json:
-        print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))
-        return 0
+def _of_model(path: Path, described: Mapping[str, Any]) -> list[tuple[str, Any]]:
     sizes, text = described["sizes"], described["text"]
     rows: list[tuple[str, Any]] = [("model", path), ("size", _megabytes(path))]
     for side in ("source", "target"):
         settings = ", ".join(f"{key} {value}" for key, value in text[side].items())
         rows.append((side, f"{settings}, {sizes[f'{side}_words']} words"))
-    rows += [
+    return [
+        *rows,
         ("word pairs", "none" if sizes["cells"] is None else sizes["cells"]),
         ("vectors", f"{sizes['dimensions']} dimensions" if sizes["dimensions"] else "none"),
-        *_learnt(model.names, model.groups, model.calibration, model.options, model.provenance),
-    ]
-    _print_rows(rows)
-    return 0
-
-
-def _learnt(
-    names: Sequence[str],
-    groups: Sequence[str],
-    calibration: Calibration,
-    options: Mapping[str, Any],
-    provenance: Mapping[str, Any],
-) -> list[tuple[str, Any]]:
-    """Return rows that tell what was learnt, and from what."""
-    return [
-        ("features", f"{len(names)} of the groups {', '.join(groups)}"),
-        ("calibration", _formula(calibration)),
-        *((f"option {key}", _plain(value)) for key, value in options.items()),
-        *(("provenance " + key, _plain(value)) for key, value in provenance.items()),
     ]
 
 
@@ -112,12 +94,6 @@ def _formula(calibration: Calibration) -> str:
     a, b, c = calibration
     rare = f" {c:+.3f} where a word is rare" if c else ""
     return f"confidence = logistic({a:.3f} score {b:+.3f}{rare})"
-
-
-def _print_rows(rows: Sequence[tuple[str, Any]]) -> None:
-    width = max(len(name) for name, _ in rows)
-    for name, value in rows:
-        print(f"{name:<{width}}  {value}")
 
 
 def _plain(value: Any) -> str:

@@ -1,8 +1,9 @@
-"""The parser of all command lines: negative numbers are values, and wrong usage is one line."""
+"""The parser of all command lines, and types of arguments: wrong usage is told in one line."""
 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 from typing import Any, NoReturn
 
@@ -27,3 +28,33 @@ class Parser(argparse.ArgumentParser):
 
     def _parse_optional(self, arg_string: str) -> Any:
         return None if _NEGATIVE.fullmatch(arg_string) else super()._parse_optional(arg_string)
+
+
+def natural(text: str) -> int:
+    """Return a whole number >= 0."""
+    if not (text.isascii() and text.isdigit() and len(text) < 10):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
+    return int(text)
+
+
+def finite(text: str) -> float:
+    """Return a finite number."""
+    number = _float(text)
+    if not math.isfinite(number):
+        raise argparse.ArgumentTypeError(f"{text!r} is no number; give for example 0.5 or -0.5")
+    return number
+
+
+def probability(text: str) -> float:
+    """Return a number in [0, 1]."""
+    number = _float(text)
+    if not 0 <= number <= 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not in [0, 1]; give for example 0.1")
+    return number
+
+
+def _float(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        return math.nan

@@ -12,6 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from align.cli import sides
+from align.cli.parser import natural
 from align.cli.terminal import only_one_stdin, say
 from align.evaluation import metrics
 from align.links import FORMATS, Link, swapped
@@ -48,7 +49,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--samples", type=_positive, default=1000, metavar="N", help="of the bootstrap (1000)"
     )
-    parser.add_argument("--seed", type=_natural, default=1, metavar="N", help="of the bootstrap (1)")
+    parser.add_argument("--seed", type=natural, default=1, metavar="N", help="of the bootstrap (1)")
     parser.add_argument("--json", action="store_true", help="print everything as one JSON object")
 
 
@@ -142,13 +143,7 @@ def _as_json(report: dict[str, Any]) -> dict[str, Any]:
 
 
 def _positive(text: str) -> int:
-    number = _natural(text)
+    number = natural(text)
     if number == 0:
         raise argparse.ArgumentTypeError("0 is too few; give 1 or more")
     return number
-
-
-def _natural(text: str) -> int:
-    if not (text.isascii() and text.isdigit() and len(text) < 10):
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number >= 0")
-    return int(text)

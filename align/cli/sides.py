@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 from typing import NamedTuple
 
-from align.cli.terminal import open_input, say
+from align.cli.terminal import open_input, say, side_by_side
 from align.core.errors import InputError
 from align.links import (
     AlignedPair,
@@ -24,24 +25,12 @@ Tokens = list[tuple[list[str], list[str]]]
 
 
 class Side(NamedTuple):
-    """The gold or the hypothesis.
+    """The gold or the hypothesis."""
 
-    Attributes
-    ----------
-    name : str
-        Of the file.
-    pairs : list of AlignedPair
-        In source-target order. Counted from 0 where ``base`` is known, else as the file counts.
-    base : {0, 1} or None
-        What the file counts from, as the user or the format says; None where neither does.
-    every_pair : bool
-        Whether the file tells how many pairs it has.
-    """
-
-    name: str
-    pairs: list[AlignedPair]
-    base: int | None
-    every_pair: bool
+    name: str  # of the file
+    pairs: list[AlignedPair]  # source first; counted from 0 where the base is known, else as the file counts
+    base: int | None  # what the file counts from, as the user or the format says; None where neither does
+    every_pair: bool  # whether the file tells how many pairs it has
 
 
 def read_tokens(source: str | None, target: str | None) -> Tokens | None:
@@ -56,15 +45,9 @@ def read_tokens(source: str | None, target: str | None) -> Tokens | None:
         return None
     if source is None or target is None:
         raise InputError("--source and --target go together; give both or neither")
-    sides = []
-    for path in (source, target):
-        with open_input(path) as (stream, name):
-            sides.append(list(read_text(stream, name)))
-    if len(sides[0]) != len(sides[1]):
-        raise InputError(
-            f"{source} has {len(sides[0])} lines but {target} has {len(sides[1])}; give both sides of a text"
-        )
-    return list(zip(*sides, strict=True))
+    with open_input(source) as first, open_input(target) as second:
+        files = [(name, "lines", read_text(stream, name)) for stream, name in (first, second)]
+        return list(side_by_side(files, advice="give both sides of a text"))
 
 
 def read_side(
@@ -230,7 +213,7 @@ def evened(gold: Side, hypothesis: Side, *, allow_missing: bool) -> tuple[list[l
                 " same text, or --allow-missing to count the missing as empty"
             )
         say(f"{side.name}: {pairs - count} missing pair(s) counted as empty")
-    gold_links, links = (
-        [pair.links for pair in side.pairs] + [[] for _ in range(pairs - len(side.pairs))] for side in sides
-    )
-    return gold_links, links
+    empty = AlignedPair([])
+    rows = zip_longest(gold.pairs, hypothesis.pairs, fillvalue=empty)
+    both = [(first.links, second.links) for first, second in rows]
+    return [links for links, _ in both], [links for _, links in both]

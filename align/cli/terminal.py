@@ -6,9 +6,10 @@ import contextlib
 import io
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import zip_longest
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from align.core.errors import InputError, WorkError
 from align.core.files import new_file
@@ -49,6 +50,27 @@ def only_one_stdin(paths: Iterable[str | None]) -> None:
     """
     if sum(path == "-" for path in paths) > 1:
         raise InputError("-: the standard input is given for two files; give a path for one of them")
+
+
+def side_by_side(
+    files: Sequence[tuple[str, str, Iterable[Any]]], *, advice: str = "give the text that was aligned"
+) -> Iterator[tuple[Any, ...]]:
+    """Yield rows of several files together; of each its name, what a row is (``lines``), and the rows.
+
+    Raises
+    ------
+    InputError
+        At the end, if not all have as many rows.
+    """
+    counts = [0] * len(files)
+    for found in zip_longest(*(rows for _, _, rows in files)):
+        counts = [count + (row is not None) for count, row in zip(counts, found, strict=True)]
+        if None not in found:
+            yield found
+    if len(set(counts)) > 1:
+        told = [f"{name} {count} {unit}" for (name, unit, _), count in zip(files, counts, strict=True)]
+        told[0] = f"{files[0][0]} has {counts[0]} {files[0][1]}"
+        raise InputError(f"{', '.join(told)}; {advice}")
 
 
 @contextlib.contextmanager

@@ -16,10 +16,9 @@ nltk      ``0-0``                     0      links only
 """
 
 from align.links.bases import Base, detect_base, rebased
-from align.links.berkeley import format_berkeley, parse_berkeley
 from align.links.formats import FORMATS, Format, find_format, read, read_file, read_text, write
 from align.links.link import AlignedPair, Link, check_bounds, format_link, swapped, tidy
-from align.links.pharaoh import format_pharaoh, parse_pharaoh
+from align.links.pharaoh import format_berkeley, format_pharaoh, parse_berkeley, parse_pharaoh
 
 __all__ = [
     "FORMATS",

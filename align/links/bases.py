@@ -9,7 +9,7 @@ most one pair in five has no link of a first word (measured on gold and on align
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from itertools import chain
 from typing import NamedTuple
 
 from align.core.errors import InputError
@@ -20,51 +20,10 @@ CERTAIN = 30
 
 
 class Base(NamedTuple):
-    """A finding.
+    """What the indices of a file count from."""
 
-    Attributes
-    ----------
-    base : {0, 1} or None
-        What the indices count from; None where the file does not tell.
-    reason : str
-        Why, in words.
-    """
-
-    base: int | None
-    reason: str
-
-
-@dataclass
-class _Evidence:
-    """What has been seen of a file so far."""
-
-    linked: int = 0
-    zero: str = ""
-    last: str = ""
-    text: bool = field(default=False)
-
-    def add(self, pair: AlignedPair) -> None:
-        """Take in one pair, indices as in the file."""
-        self.linked += bool(pair.links)
-        for link in pair.links:
-            if not self.zero and 0 in link[:2]:
-                self.zero = f"index 0 in line {pair.line}"
-            for index, tokens in zip(link[:2], (pair.source, pair.target), strict=True):
-                self.text = self.text or tokens is not None
-                if not self.last and tokens is not None and index == len(tokens):
-                    self.last = f"index {index} in line {pair.line}, of {len(tokens)} tokens"
-
-    def finding(self) -> Base:
-        """Return what follows from it."""
-        if self.zero:
-            return Base(0, self.zero)
-        if self.last:
-            return Base(1, self.last)
-        if not self.linked:
-            return Base(0, "no links")
-        if self.linked >= CERTAIN and not self.text:
-            return Base(1, f"no index 0 in {self.linked} pairs with links")
-        return Base(None, f"no index 0 in {self.linked} pair(s) with links, no index of a last token + 1")
+    base: int | None  # 0 or 1; None where the file does not tell
+    reason: str  # in words
 
 
 def detect_base(pairs: Iterable[AlignedPair]) -> Base:
@@ -73,14 +32,26 @@ def detect_base(pairs: Iterable[AlignedPair]) -> Base:
     Parameters
     ----------
     pairs : iterable of AlignedPair
-        All pairs of the file, indices as in the file; with their tokens, where these are known.
+        All pairs of the file, indices as in the file; with their tokens, where these are known. They are
+        taken up to the first index 0.
     """
-    evidence = _Evidence()
+    linked, last, has_text = 0, "", False
     for pair in pairs:
-        evidence.add(pair)
-        if evidence.zero:
-            break
-    return evidence.finding()
+        linked += bool(pair.links)
+        for link in pair.links:
+            if 0 in link[:2]:
+                return Base(0, f"index 0 in line {pair.line}")
+            for index, tokens in zip(link[:2], (pair.source, pair.target), strict=True):
+                has_text = has_text or tokens is not None
+                if not last and tokens is not None and index == len(tokens):
+                    last = f"index {index} in line {pair.line}, of {len(tokens)} tokens"
+    if last:
+        return Base(1, last)
+    if not linked:
+        return Base(0, "no links")
+    if linked >= CERTAIN and not has_text:
+        return Base(1, f"no index 0 in {linked} pairs with links")
+    return Base(None, f"no index 0 in {linked} pair(s) with links, no index of a last token + 1")
 
 
 def rebased(
@@ -114,27 +85,25 @@ def rebased(
     InputError
         If an index is below ``base``, or the base is ambiguous and may not be.
     """
-    pairs = iter(pairs)
+    rest = iter(pairs)
     held: list[AlignedPair] = []
     if base is None:
-        evidence = _Evidence()
-        for pair in pairs:
-            held.append(pair)
-            evidence.add(pair)
-            if evidence.zero:
-                break
-        found = evidence.finding()
+        found = detect_base(_kept(rest, held))
         if found.base is None and ambiguous is None:
             raise InputError(f"{name}: counted from 0 or from 1? {found.reason}; name the base")
         base = ambiguous if found.base is None else found.base
         if on_base is not None:
             on_base(found)
     assert base is not None
-    for pair in held:
+    for pair in chain(held, rest):
         yield _shift(pair, base, name)
-    held.clear()
+
+
+def _kept(pairs: Iterable[AlignedPair], held: list[AlignedPair]) -> Iterator[AlignedPair]:
+    """Yield the pairs and keep them in a list."""
     for pair in pairs:
-        yield _shift(pair, base, name)
+        held.append(pair)
+        yield pair
 
 
 def _shift(pair: AlignedPair, base: int, name: str) -> AlignedPair:

@@ -9,70 +9,71 @@ from typing import BinaryIO
 
 from align.core.errors import InputError
 from align.data.streams import open_text
-from align.links import berkeley, giza, jsonl, nltk_lines, pharaoh, tmx, wpt
+from align.links import giza, jsonl, nltk_lines, pharaoh, tmx, wpt
 from align.links.bases import Base, rebased
 from align.links.lines import numbered_lines
-from align.links.link import AlignedPair
+from align.links.link import AlignedPair, Link
 
-Lines = Iterable[tuple[int, str]]
 Note = Callable[[str], None]
+Reader = Callable[[Iterable[tuple[int, str]], str, Note], Iterable[AlignedPair]]
+Writer = Callable[[Iterable[AlignedPair]], Iterable[str]]
 
 
 @dataclass(frozen=True)
 class Format:
-    """A format of links.
+    """A format of links."""
 
-    Attributes
-    ----------
-    name : str
-        As it is named on the command line.
-    read : callable
-        From numbered lines, the name of the file and a callback for notes to pairs, indices as in the file.
-    write : callable or None
-        From pairs (counted from 0) to lines without ends; None: read only.
-    base : {0, 1} or None
-        What the format counts from once it is read; None: its files differ.
-    possible, scores, text : bool
-        Whether it holds possible links, scores, tokens.
-    every_pair : bool
-        Whether pairs without links are held; if not, a file does not tell how many pairs it has.
-    """
-
+    # As it is named on the command line.
     name: str
-    read: Callable[[Lines, str, Note], Iterable[AlignedPair]]
-    write: Callable[[Iterable[AlignedPair]], Iterable[str]] | None
+    # From numbered lines, the name of the file and a callback for notes to pairs, indices as in the file.
+    read: Reader
+    # From pairs (counted from 0) to lines without ends; None: read only.
+    write: Writer | None
+    # What the format counts from (0 or 1) once it is read; None: its files differ.
     base: int | None = 0
+    # Whether it holds possible links, scores, tokens.
     possible: bool = False
     scores: bool = False
     text: bool = False
+    # Whether pairs without links are held; if not, a file does not tell how many pairs it has.
     every_pair: bool = True
 
 
-def _silent(reader: Callable[[Lines, str], Iterable[AlignedPair]]) -> Callable[..., Iterable[AlignedPair]]:
+def _line_reader(parse: Callable[..., list[Link]]) -> Reader:
+    """Return the reader of a format of one line a pair; indices are as in the file."""
+    return lambda lines, name, note: (
+        AlignedPair(parse(line, where=f"{name}:{number}"), line=number) for number, line in lines
+    )
+
+
+def _line_writer(text: Callable[[Iterable[Link]], str]) -> Writer:
+    """Return the writer of a format of one line a pair."""
+    return lambda pairs: (text(pair.links) for pair in pairs)
+
+
+def _silent(reader: Callable[[Iterable[tuple[int, str]], str], Iterable[AlignedPair]]) -> Reader:
     """Return a reader that never has anything to note, in the shape of those that may."""
     return lambda lines, name, note: reader(lines, name)
 
 
 _PHARAOH = Format(
-    "pharaoh", _silent(pharaoh.read_pharaoh), pharaoh.write_pharaoh, None, possible=True, scores=True
+    "pharaoh",
+    _line_reader(pharaoh.parse_pharaoh),
+    _line_writer(pharaoh.format_pharaoh),
+    base=None,
+    possible=True,
+    scores=True,
+)
+_BERKELEY = Format(
+    "berkeley", _line_reader(pharaoh.parse_berkeley), _line_writer(pharaoh.format_berkeley), possible=True
 )
 
 FORMATS = {
     "pharaoh": _PHARAOH,
     "talp": _PHARAOH,
-    "berkeley": Format("berkeley", _silent(berkeley.read_berkeley), berkeley.write_berkeley, possible=True),
-    "wpt": Format(
-        "wpt",
-        lambda lines, name, note: wpt.read_wpt(lines, name, on_note=note),
-        wpt.write_wpt,
-        1,
-        possible=True,
-        scores=True,
-        every_pair=False,
-    ),
-    "giza": Format(
-        "giza", lambda lines, name, note: giza.read_giza(lines, name, on_note=note), None, text=True
-    ),
+    "berkeley": _BERKELEY,
+    "wpt": Format("wpt", wpt.read_wpt, wpt.write_wpt, base=1, possible=True, scores=True, every_pair=False),
+    "giza": Format("giza", giza.read_giza, None, text=True),
     "tmx": Format("tmx", _silent(tmx.read_tmx), tmx.write_tmx, possible=True, scores=True, text=True),
     "jsonl": Format(
         "jsonl", _silent(jsonl.read_jsonl), jsonl.write_jsonl, possible=True, scores=True, text=True
@@ -138,28 +139,14 @@ def read(
             f"{name}: the format {format} counts from {kind.base}, not {base}; leave the base out"
         )
     pairs = kind.read(numbered_lines(stream, name), name, on_note)
-    return rebased(
-        pairs,
-        kind.base if base is None else base,
-        name=name,
-        ambiguous=ambiguous,
-        on_base=on_base,
-    )
+    first = kind.base if base is None else base
+    return rebased(pairs, first, name=name, ambiguous=ambiguous, on_base=on_base)
 
 
-def read_file(
-    path: str | Path,
-    *,
-    format: str = "pharaoh",
-    base: int | None = None,
-    ambiguous: int | None = 0,
-    on_note: Note = lambda note: None,
-) -> list[AlignedPair]:
+def read_file(path: str | Path, *, format: str = "pharaoh", base: int | None = None) -> list[AlignedPair]:
     """Return all pairs of a file, packed or not; see :func:`read`."""
     with open_text(path) as stream:
-        return list(
-            read(stream, format=format, name=str(path), base=base, ambiguous=ambiguous, on_note=on_note)
-        )
+        return list(read(stream, format=format, name=str(path), base=base))
 
 
 def read_text(stream: BinaryIO, name: str) -> Iterator[list[str]]:

@@ -22,8 +22,8 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from align.core.errors import InputError
+from align.links.lines import fields
 from align.links.link import AlignedPair, Link, tidy
-from align.links.pharaoh import fields
 from align.links.wpt import GAP
 
 _HEADER = re.compile(r"# Sentence pair \(([0-9]{1,9})\)(?: .*)?")
@@ -31,7 +31,7 @@ _POSITION = re.compile(r"[0-9]{1,9}")
 
 
 def read_giza(
-    lines: Iterable[tuple[int, str]], name: str, *, on_note: Callable[[str], None]
+    lines: Iterable[tuple[int, str]], name: str, on_note: Callable[[str], None]
 ) -> Iterator[AlignedPair]:
     """Yield the pairs in order with their tokens; indices counted from 0."""
     rows = iter(lines)

@@ -63,19 +63,20 @@ def _link(item: Any, where: str) -> Link:
         item = {"source": item[0], "target": item[1]}
     if not isinstance(item, dict):
         raise InputError(f'{where}: {_shown(item)} is not a link; write {{"source": 0, "target": 0}}')
-    source, target = item.get("source"), item.get("target")
-    for index in (source, target):
-        # A JSON true is an int to Python.
-        if not isinstance(index, int) or isinstance(index, bool) or not 0 <= index < _LARGEST:
-            raise InputError(f"{where}: {_shown(index)} is not a token index; write 0 or a larger number")
-    assert isinstance(source, int)
-    assert isinstance(target, int)
+    source, target = (_index(item.get(side), where) for side in ("source", "target"))
     sure, score = item.get("sure", True), item.get("score")
     if not isinstance(sure, bool):
         raise InputError(f"{where}: sure is {_shown(sure)}; write true or false")
     if score is not None:
         score = _number(score, where)
     return Link(source, target, sure, score)
+
+
+def _index(value: Any, where: str) -> int:
+    """Return a token index; a JSON true is an int to Python."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < _LARGEST:
+        raise InputError(f"{where}: {_shown(value)} is not a token index; write 0 or a larger number")
+    return value
 
 
 def _number(score: Any, where: str) -> float:

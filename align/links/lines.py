@@ -13,6 +13,11 @@ LONGEST = 1 << 24
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
+def fields(line: str) -> list[str]:
+    """Split at runs of spaces and tabs only: any other white space in a line of links is a fault."""
+    return [field for field in line.replace("\t", " ").split(" ") if field]
+
+
 def numbered_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:
     """Yield (1-based number, text) of each line, without its end.
 

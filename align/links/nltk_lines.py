@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from align.core.errors import InputError
+from align.links.lines import fields
 from align.links.link import AlignedPair, Link, tidy
-from align.links.pharaoh import fields
 
 _LINKS = re.compile(r"[ \t]*(?:[0-9]{1,9}-[0-9]{1,9}(?:[ \t]+|$))*")
 

@@ -1,7 +1,10 @@
-"""The Pharaoh format, one line a pair: ``0-0 1p2 3-4:0.93``.
+"""The formats of one line a pair: Pharaoh (``0-0 1p2 3-4:0.93``) and Berkeley (``0-0 2-1-P``).
 
-``-`` stands in a sure link, ``p`` in a possible one (``P`` and ``?`` are read too); a score follows after
-a colon. The TALP format is the same without scores. The source index comes first.
+Pharaoh: ``-`` stands in a sure link, ``p`` in a possible one (``P`` and ``?`` are read too); a score follows
+after a colon. The TALP format is the same without scores. The source index comes first.
+
+Berkeley: the target index comes first, and counts from 0. ``-P`` marks a possible link (``-S``, a sure one,
+is read too). Scores are not held.
 """
 
 from __future__ import annotations
@@ -11,13 +14,14 @@ import re
 from collections.abc import Iterable
 
 from align.core.errors import InputError
-from align.links.link import AlignedPair, Link, format_link, tidy
+from align.links.lines import fields
+from align.links.link import Link, format_link, tidy
 
 # Nine digits are enough for a token index, and cannot make a number slow to convert.
 _INDEX = r"([0-9]{1,9})"
 SCORE = r"-?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:[eE][-+]?[0-9]{1,4})?"
 _LINK = re.compile(rf"{_INDEX}([-pP?]){_INDEX}(?::({SCORE}))?")
-_BERKELEY = re.compile(rf"{_INDEX}-{_INDEX}-[PS]")
+_BERKELEY = re.compile(rf"{_INDEX}-{_INDEX}(?:-([SP]))?")
 _WPT = re.compile(rf"{_INDEX}[ \t]+{_INDEX}[ \t]+{_INDEX}(?:[ \t]+.*)?")
 
 
@@ -68,21 +72,24 @@ def format_pharaoh(links: Iterable[Link], *, scores: bool = True, digits: int | 
     return " ".join(words)
 
 
-def read_pharaoh(lines: Iterable[tuple[int, str]], name: str) -> Iterable[AlignedPair]:
-    """Yield the pairs of numbered lines; indices are as in the file."""
-    for number, line in lines:
-        yield AlignedPair(parse_pharaoh(line, where=f"{name}:{number}"), line=number)
+def parse_berkeley(text: str, *, where: str = "links") -> list[Link]:
+    """Return the links of one line of the Berkeley aligner; else as :func:`parse_pharaoh`."""
+    links = []
+    for word in fields(text):
+        match = _BERKELEY.fullmatch(word)
+        if match is None:
+            raise InputError(
+                f"{where}: {word[:80]!r} is not a berkeley link like 0-0 or 2-1-P; mend the line, or name"
+                " the format of the file"
+            )
+        target, source, mark = match.groups()
+        links.append(Link(int(source), int(target), mark != "P"))
+    return tidy(links)
 
 
-def write_pharaoh(pairs: Iterable[AlignedPair]) -> Iterable[str]:
-    """Yield one line a pair."""
-    for pair in pairs:
-        yield format_pharaoh(pair.links)
-
-
-def fields(line: str) -> list[str]:
-    """Split at runs of spaces and tabs only: any other white space in a line of links is a fault."""
-    return [field for field in line.replace("\t", " ").split(" ") if field]
+def format_berkeley(links: Iterable[Link]) -> str:
+    """Return one line, without its end; scores are left out."""
+    return " ".join(f"{link.target}-{link.source}{'' if link.sure else '-P'}" for link in links)
 
 
 def finite(score: str, *, where: str) -> float:
@@ -101,14 +108,13 @@ def finite(score: str, *, where: str) -> float:
 
 def _advice(word: str, line: str) -> str:
     """Say what to do about a word that is not a link, going by what the line looks like."""
-    if _BERKELEY.fullmatch(word):
-        return "this looks like the berkeley format: name it"
-    if _WPT.fullmatch(line.strip(" \t")):
-        return "this looks like the wpt format: name it"
-    if line.startswith("{"):
-        return "this looks like the jsonl format: name it"
-    if line.startswith("# Sentence pair"):
-        return "this looks like the giza format: name it"
-    if line.startswith("<"):
-        return "this looks like the tmx format: name it"
+    for format, matches in (
+        ("berkeley", _BERKELEY.fullmatch(word)),
+        ("wpt", _WPT.fullmatch(line.strip(" \t"))),
+        ("jsonl", line.startswith("{")),
+        ("giza", line.startswith("# Sentence pair")),
+        ("tmx", line.startswith("<")),
+    ):
+        if matches:
+            return f"this looks like the {format} format: name it"
     return "mend the line, or name the format of the file"

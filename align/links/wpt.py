@@ -16,8 +16,9 @@ import re
 from collections.abc import Callable, Iterable
 
 from align.core.errors import InputError
+from align.links.lines import fields
 from align.links.link import AlignedPair, Link, tidy
-from align.links.pharaoh import SCORE, fields, finite
+from align.links.pharaoh import SCORE, finite
 
 # A pair's number this far beyond the number of pairs seen is a slip, not a gap.
 GAP = 1_000_000
@@ -27,7 +28,7 @@ _SCORE = re.compile(SCORE)
 
 
 def read_wpt(
-    lines: Iterable[tuple[int, str]], name: str, *, on_note: Callable[[str], None]
+    lines: Iterable[tuple[int, str]], name: str, on_note: Callable[[str], None]
 ) -> Iterable[AlignedPair]:
     """Yield pair 1, 2, ... up to the last that has links, indices counted from 1.
 

@@ -204,7 +204,7 @@ class TestBounds:
         status, _, err = run(words, g="0-0\n", h="0-0\n", s="a\nb\n", t="x\ny\n")
         assert (status, "error: g: 1 pairs but 2 lines of text; give its own text" in err) == (2, True)
         status, _, err = run(words, g="0-0\n", h="0-0\n", s="a\nb\n", t="x\n")
-        assert (status, "error: s has 2 lines but t has 1; give both sides of a text" in err) == (2, True)
+        assert (status, "error: s has 2 lines, t 1 lines; give both sides of a text" in err) == (2, True)
         status, _, err = run("score --gold g --hyp h --source s", g="0-0\n", h="0-0\n", s="a\n")
         assert (status, "error: --source and --target go together; give both or neither" in err) == (2, True)
 
@@ -272,6 +272,12 @@ class TestConvert:
                 f"error: <stdin> has {count} pairs, s 3 lines, t 3 lines; give the text that was aligned\n"
             )
             assert (status, expected in err, Path("out").exists()) == (2, True, False)
+
+    def test_links_of_more_pairs_than_there_are_lines_are_refused(self, run):
+        words = "convert --from wpt --to jsonl -o out --source s --target t"
+        status, _, err = run(words, stdin="1 1 1\n4 1 1\n", **self.TEXT)
+        assert (status, "error: <stdin>: more pairs than lines of text; give" in err) == (2, True)
+        assert run(words, stdin="1 1 1\n", **self.TEXT)[0] == 0
 
     def test_files_that_count_from_1(self, run):
         status, out, err = run("convert --from pharaoh --to pharaoh", stdin="1-1 2p2\n" * 40)
@@ -353,7 +359,7 @@ class TestCombine:
     def test_numbers_of_pairs_must_agree(self, run):
         for f, r, counts in (("0-0\n" * 3, "0-0\n", (3, 1)), ("0-0\n", "0-0\n" * 4, (1, 4))):
             status, _, err = run("combine --forward f --reverse r --method union -o out", f=f, r=r)
-            expected = f"error: f has {counts[0]} pairs but r has {counts[1]}; give both for one text\n"
+            expected = f"error: f has {counts[0]} pairs, r {counts[1]} pairs; give both for one text\n"
             assert (status, err, Path("out").exists()) == (2, expected, False)
 
     def test_bases_may_differ(self, run):
