@@ -257,9 +257,8 @@ def _report(
     context: StageContext, corpus: _Corpus, vocabularies: Sequence[Vocabulary], tokenized: bool
 ) -> None:
     """Write ``summary.json``, and say the same in a line."""
-    counts = {
-        side: [summary.sides[place] for summary in corpus.summaries] for place, side in enumerate(SIDES)
-    }
+    columns = zip(*(summary.sides for summary in corpus.summaries), strict=True)
+    sides = dict(zip(SIDES, columns, strict=True))
     summary = {
         "lines": corpus.lines,
         "pairs": corpus.used_lines,
