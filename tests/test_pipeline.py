@@ -45,11 +45,11 @@ def run(workdir, *arguments, status=0, fast=True, **environment):
     return done
 
 
-def digests(workdir, corpus="sample"):
-    """Return the hash of every result that ``latest/`` points at."""
+def digests(workdir, *stages):
+    """Return the hash of every result, or those of some stages, that ``latest/`` points at."""
     found = {}
-    latest = workdir / corpus / "latest"
-    for stage in sorted(os.listdir(latest)):
+    latest = workdir / "sample" / "latest"
+    for stage in sorted(stages or os.listdir(latest)):
         for path in sorted((latest / stage).rglob("*")):
             name = f"{stage}/{path.relative_to(latest / stage)}"
             if path.is_file() and not NOT_COMPARED.search(name):
@@ -63,6 +63,22 @@ def done(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("done")
     ran = run(workdir, "--jobs", "1")
     return workdir, ran, digests(workdir)
+
+
+def without(stage, done, tmp_path):
+    """Return a copy of the finished run that lacks a stage and those after it."""
+    copy = tmp_path / "work"
+    shutil.copytree(done[0], copy, symlinks=True)
+    for name in list(STAGES)[list(STAGES).index(stage) :]:
+        shutil.rmtree(copy / "sample" / name)
+        (copy / "sample" / "latest" / name).unlink()
+    return copy
+
+
+def same(workdir, done, *stages):
+    """Say whether stages left the bytes that they left in the finished run."""
+    expected = {name: value for name, value in done[2].items() if name.split("/")[0] in stages}
+    return bool(expected) and digests(workdir, *stages) == expected
 
 
 def test_every_stage_leaves_its_results(done):
@@ -131,15 +147,9 @@ def test_align_stays_within_the_memory_given(done, tmp_path):
 @pytest.mark.parametrize("stage", STAGES)
 def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, stage):
     """Let the run come to the stage, kill it at a random moment of it, and run again."""
-    workdir, _, expected = done
-    copy = tmp_path / "work"
-    shutil.copytree(workdir, copy, symlinks=True)
-    later = list(STAGES)[list(STAGES).index(stage) :]
-    for name in later:
-        shutil.rmtree(copy / "sample" / name)
-        (copy / "sample" / "latest" / name).unlink()
+    copy = without(stage, done, tmp_path)
     process = subprocess.Popen(
-        command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(copy, "--jobs", "1", "--stage", stage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 60
     folder = copy / "sample" / stage
@@ -149,8 +159,8 @@ def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, st
     time.sleep(random.uniform(0, 0.3))
     process.send_signal(signal.SIGKILL)
     process.wait()
-    run(copy, "--jobs", "1")
-    assert digests(copy) == expected
+    run(copy, "--jobs", "1", "--stage", stage)
+    assert same(copy, done, stage)
     assert not list(copy.rglob("*.partial"))
 
 
@@ -158,21 +168,16 @@ def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, st
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
     """Kill it after a random number of blocks, twice; each run goes on where the last commit was."""
-    workdir, _, expected = done
-    copy = tmp_path / "work"
-    shutil.copytree(workdir, copy, symlinks=True)
-    for name in ("align", "inspect"):
-        shutil.rmtree(copy / "sample" / name)
-        (copy / "sample" / "latest" / name).unlink()
+    copy = without("align", done, tmp_path)
     program = (
         "import sys; from pipeline.work import journal; journal.EVERY = journal.REST = 0\n"
         "from pipeline.run.command import main; sys.exit(main(sys.argv[1:]))"
     )
-    arguments = command(copy, "--jobs", jobs, "--set", "align.block=5")[2:]
+    options = ("--jobs", jobs, "--set", "align.block=5", "--stage", "align")
     lines = [""]
     for _ in range(2):
         process = subprocess.Popen(
-            [sys.executable, "-c", program, *arguments],
+            [sys.executable, "-c", program, *command(copy, *options)[2:]],
             cwd=ROOT,
             stderr=subprocess.PIPE,
             encoding="utf-8",
@@ -182,11 +187,10 @@ def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
         told = process.communicate()[1]
         assert ("going on after line" in told) == (len(lines) > 1)
         lines = journal.read_text(encoding="ascii").split("\n")
-    ran = run(copy, "--jobs", jobs, "--set", "align.block=5")
+    ran = run(copy, *options)
     line = int(re.search(r"align: going on after line (\d+) of 710", ran.stderr)[1])
     assert len(lines) - 3 <= line / 5 <= len(lines) + 3
-    found = {name: value for name, value in digests(copy).items() if name.startswith("align/")}
-    assert found == {name: value for name, value in expected.items() if name.startswith("align/")}
+    assert same(copy, done, "align")
     assert not list(copy.rglob("*.partial"))
 
 
@@ -202,57 +206,47 @@ def _wait_for_lines(workdir, process, count):
         time.sleep(0.001)
 
 
-def _kill_in_lexicon(workdir):
-    """Run until two chains of the sampler are done, and kill."""
+def _killed_in_lexicon(done, tmp_path):
+    """Return a copy of the finished run that was killed when two chains of the sampler were made anew."""
+    copy = without("lexicon", done, tmp_path)
     process = subprocess.Popen(
-        command(workdir, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+        command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
     deadline = time.monotonic() + 120
-    while not list(workdir.glob("sample/lexicon/*.partial/sampling/chains/0-1")):
+    while not list(copy.glob("sample/lexicon/*.partial/sampling/chains/0-1")):
         assert process.poll() is None
         assert time.monotonic() < deadline
         time.sleep(0.001)
     process.send_signal(signal.SIGKILL)
     process.wait()
-
-
-def _killed_in_lexicon(done, tmp_path):
-    """Return a copy of the finished run, killed in the lexicon that it makes anew, and the digests due."""
-    workdir, _, expected = done
-    copy = tmp_path / "work"
-    shutil.copytree(workdir, copy, symlinks=True)
-    for name in list(STAGES)[list(STAGES).index("lexicon") :]:
-        shutil.rmtree(copy / "sample" / name)
-        (copy / "sample" / "latest" / name).unlink()
-    _kill_in_lexicon(copy)
-    return copy, expected
+    return copy
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("kept", [0.0, 0.5, None], ids=["empty", "half", "zeros"])
 def test_after_a_power_cut_what_is_left_of_files_is_made_anew(done, tmp_path, kept):
     """Each file that a killed run left has, with a chance of a third, lost what had not come to the disk."""
-    copy, expected = _killed_in_lexicon(done, tmp_path)
+    copy = _killed_in_lexicon(done, tmp_path)
     chosen = random.Random(0)
     files = sorted(path for path in copy.glob("sample/lexicon/*.partial/**/*") if path.is_file())
     for path in files:
         if chosen.random() < 1 / 3:
             size = path.stat().st_size
             path.write_bytes(bytes(size) if kept is None else path.read_bytes()[: int(kept * size)])
-    ran = run(copy, "--jobs", "1")
+    ran = run(copy, "--jobs", "1", "--stage", "lexicon")
     assert "cannot be read whole" in ran.stderr
-    assert digests(copy) == expected
+    assert same(copy, done, "lexicon")
     assert not list(copy.rglob("*.partial"))
 
 
 @pytest.mark.slow
 def test_killed_between_chains_the_rerun_makes_only_those_that_are_missing(done, tmp_path):
-    copy, expected = _killed_in_lexicon(done, tmp_path)
+    copy = _killed_in_lexicon(done, tmp_path)
     ran = run(copy, "--jobs", "1")
     there, wanted = map(int, re.search(r"(\d+) of (\d+) chains are there already", ran.stderr).groups())
     assert 3 <= there < wanted
     assert "pairs are there already" in ran.stderr
-    assert digests(copy) == expected
+    assert digests(copy) == done[2]
     assert not list(copy.rglob("sampling"))
 
 
@@ -302,5 +296,4 @@ def test_an_ascii_locale_changes_nothing(done, tmp_path):
         tmp_path, "--jobs", "1", "--stage", "preprocess", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
     )
     assert ran.returncode == 0
-    expected = {name: value for name, value in done[2].items() if name.startswith("preprocess/")}
-    assert {n: v for n, v in digests(tmp_path).items() if n.startswith("preprocess/")} == expected
+    assert same(tmp_path, done, "preprocess")
