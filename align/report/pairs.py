@@ -19,56 +19,26 @@ Cell = tuple[int, int]
 
 
 class Reason(NamedTuple):
-    """Why one link was made.
+    """Why one link was made."""
 
-    Attributes
-    ----------
-    score : float
-        The sum of the contributions.
-    confidence : float or None
-        In [0, 1].
-    contributions : mapping of str to float
-        By the name of the feature or term.
-    """
-
-    score: float
-    confidence: float | None
-    contributions: Mapping[str, float]
+    score: float  # the sum of the contributions
+    confidence: float | None  # in [0, 1]
+    contributions: Mapping[str, float]  # by the name of the feature or term
 
 
 @dataclass(frozen=True)
 class ShownPair:
-    """One sentence pair to be shown.
+    """One sentence pair to be shown."""
 
-    Attributes
-    ----------
-    kind : {"gold", "corpus", "own"}
-        Annotated by hand, of the corpus, or given by whoever looks at the page.
-    number : int
-        1-based line it has in the gold or the corpus.
-    source, target : sequence of str
-        Surface tokens; either may be empty.
-    links : sequence of Link
-        What the model links; a link's score is its confidence in [0, 1].
-    gold : sequence of Link or None
-        What annotators link; None where nobody did.
-    part : str
-        ``train`` or ``test`` for gold pairs where some were trained on, else empty.
-    score : float or None
-        How good the model holds the whole pair to be.
-    reasons : mapping of (int, int) to Reason
-        For links, by (source, target) token.
-    """
-
-    kind: str
-    number: int
-    source: Sequence[str]
+    kind: str  # "gold" (annotated by hand), "corpus", or "own": given by whoever looks at the page
+    number: int  # 1-based line it has in the gold or the corpus
+    source: Sequence[str]  # surface tokens; either side may be empty
     target: Sequence[str]
-    links: Sequence[Link]
-    gold: Sequence[Link] | None = None
-    part: str = ""
-    score: float | None = None
-    reasons: Mapping[Cell, Reason] = field(default_factory=dict)
+    links: Sequence[Link]  # what the model links; a link's score is its confidence in [0, 1]
+    gold: Sequence[Link] | None = None  # what annotators link; None where nobody did
+    part: str = ""  # "train" or "test" for gold pairs where some were trained on
+    score: float | None = None  # how good the model holds the whole pair to be
+    reasons: Mapping[Cell, Reason] = field(default_factory=dict)  # for links, by (source, target) token
 
 
 def reasons_of(explanation: Mapping[str, Any]) -> dict[Cell, Reason]:

@@ -19,13 +19,10 @@ from pathlib import Path
 from typing import Any
 
 from align.core.files import new_file, sync_file
-from pipeline.work.publish import look_again, new_folder, plain, sync_folder
+from pipeline.work.publish import checksum, look_again, new_folder, plain, sync_folder
 
 # The record of a folder that is a piece.
 RECORD = "checkpoint.json"
-
-# Bytes read at a time.
-_PIECE = 1 << 20
 
 
 def save(path: Path, values: Mapping[str, Any], files: Iterable[Path], *, made_from: str = "") -> None:
@@ -47,7 +44,7 @@ def save(path: Path, values: Mapping[str, Any], files: Iterable[Path], *, made_f
         sync_file(file)
     for folder in sorted({file.parent for file in files}):
         sync_folder(folder)
-    sums = {Path(os.path.relpath(file, path.parent)).as_posix(): _checksum(file) for file in files}
+    sums = {Path(os.path.relpath(file, path.parent)).as_posix(): checksum(file) for file in files}
     text = json.dumps({"made_from": made_from, "sums": sums, "values": values}, default=plain)
     with new_file(path) as aside:
         aside.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n", encoding="utf-8", newline="\n")
@@ -57,13 +54,13 @@ def save(path: Path, values: Mapping[str, Any], files: Iterable[Path], *, made_f
 def load(path: Path, *, made_from: str = "") -> dict[str, Any] | None:
     """Return the values of a record; None where it, or a file of it, is not whole or is of other data."""
     try:
-        text, _, checksum = path.read_text(encoding="utf-8").partition("\t")
-        if checksum != f"{zlib.crc32(text.encode()):08x}\n":
+        text, _, own_sum = path.read_text(encoding="utf-8").partition("\t")
+        if own_sum != f"{zlib.crc32(text.encode()):08x}\n":
             return None
         record = json.loads(text)
         if record["made_from"] != made_from:
             return None
-        whole = all(_checksum(path.parent / name) == found for name, found in record["sums"].items())
+        whole = all(checksum(path.parent / name) == found for name, found in record["sums"].items())
     except (OSError, UnicodeDecodeError):
         return None
     return dict(record["values"]) if whole else None
@@ -110,11 +107,3 @@ def wait_for(folders: Iterable[Path], *, seconds: float = 60.0) -> None:
             look_again(folder.parent.parent, folder.parent)
             if not folder.exists():
                 time.sleep(0.2)
-
-
-def _checksum(path: Path) -> int:
-    found = 0
-    with open(path, "rb") as file:
-        while piece := file.read(_PIECE):
-            found = zlib.crc32(piece, found)
-    return found

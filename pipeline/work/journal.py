@@ -17,6 +17,8 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from pipeline.work.publish import checksum
+
 NAME = "journal.txt"
 
 # Seconds between two lines, at least: what a killed run loses, beside the work in flight.
@@ -26,8 +28,6 @@ EVERY = 0.1
 # moment must not cost a killed run seconds of work.
 REST = 20
 LONGEST = 0.5
-
-_PIECE = 1 << 20
 
 
 class Journal:
@@ -57,13 +57,14 @@ class Journal:
         lines = _read(self._path, head)
         last = lines[-1][1] if len(lines) > 1 else None
         goes_on = last is not None and _holds(folder, last)
-        self.damaged = not goes_on and (
-            last is not None
-            or (_is_damaged(self._path, head) and any(map(_has_content, map(folder.joinpath, names))))
+        left = any(path.exists() and path.stat().st_size for path in map(folder.joinpath, names))
+        self.damaged = not goes_on and (last is not None or (left and _is_damaged(self._path, head)))
+        nothing = dict.fromkeys(names, 0)
+        begin: dict[str, Any] = (
+            last if last and goes_on else {"state": None, "sizes": nothing, "sums": {**nothing}}
         )
-        self.state: dict[str, Any] | None = last["state"] if last and goes_on else None
-        self._sizes = dict(last["sizes"]) if last and goes_on else dict.fromkeys(names, 0)
-        self._sums = dict(last["sums"]) if last and goes_on else dict.fromkeys(names, 0)
+        self.state: dict[str, Any] | None = begin["state"]
+        self._sizes, self._sums = begin["sizes"], begin["sums"]
         # The journal itself is never shorter than what it says of the files, whenever this is cut off.
         self._journal = _open(self._path, sum(len(text) for text, _ in lines) if goes_on else 0)
         self._files = {name: _open(folder / name, self._sizes[name]) for name in names}
@@ -129,8 +130,8 @@ def _read(path: Path, head: bytes) -> list[tuple[bytes, dict[str, Any]]]:
         return []
     found = []
     for line in lines:
-        text, _, checksum = line.partition(b"\t")
-        if checksum != b"%08x" % zlib.crc32(text):
+        text, _, own_sum = line.partition(b"\t")
+        if own_sum != b"%08x" % zlib.crc32(text):
             return []
         found.append((line + b"\n", json.loads(text)))
     return found if found and found[0][0] == head else []
@@ -142,33 +143,18 @@ def _is_damaged(path: Path, head: bytes) -> bool:
         found = path.read_bytes()
     except OSError:
         return False
-    text, _, checksum = found.partition(b"\n")[0].partition(b"\t")
-    whole = checksum == b"%08x" % zlib.crc32(text)
+    text, _, own_sum = found.partition(b"\n")[0].partition(b"\t")
+    whole = own_sum == b"%08x" % zlib.crc32(text)
     return (not whole or found.startswith(head)) and found != head
-
-
-def _has_content(path: Path) -> bool:
-    return path.exists() and path.stat().st_size > 0
 
 
 def _holds(folder: Path, line: dict[str, Any]) -> bool:
     """Tell whether the files have what a line says."""
-    return all(_checksum(folder / name, size) == line["sums"][name] for name, size in line["sizes"].items())
-
-
-def _checksum(path: Path, size: int) -> int | None:
-    """Return the checksum of the first bytes of a file, None where it does not have so many."""
-    found = 0
+    sizes, sums = line["sizes"], line["sums"]
     try:
-        with open(path, "rb") as file:
-            while size:
-                piece = file.read(min(size, _PIECE))
-                if not piece:
-                    return None
-                found, size = zlib.crc32(piece, found), size - len(piece)
+        return all(checksum(folder / name, sizes[name]) == sums[name] for name in sizes)
     except OSError:
-        return None
-    return found
+        return False
 
 
 def _open(path: Path, size: int) -> BinaryIO:

@@ -6,6 +6,7 @@ import json
 import os
 import shutil
 import uuid
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,9 @@ from align.core.files import new_file, sync_file
 
 # How NFS names a file that was removed while it was open; it goes by itself.
 GHOST = ".nfs"
+
+# Bytes read at a time.
+_PIECE = 1 << 20
 
 
 @contextmanager
@@ -55,6 +59,15 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
+
+
+def checksum(path: Path, size: int | None = None) -> int | None:
+    """Return the CRC-32 of a file, or of its first ``size`` bytes: None where it does not have so many."""
+    found, left = 0, path.stat().st_size if size is None else size
+    with open(path, "rb") as file:
+        while left and (piece := file.read(min(left, _PIECE))):
+            found, left = zlib.crc32(piece, found), left - len(piece)
+    return None if left else found
 
 
 def look_again(*folders: Path) -> None:
