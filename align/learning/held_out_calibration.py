@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from align.learning.calibration import Calibration, fit_calibration
 from align.learning.cross_validation import Learner, folds, held_out
-
-if TYPE_CHECKING:
-    from align.features import Edges
+from align.matching.decoding import places
 
 # With more pairs than these the weights fit those they were learnt from no better than others; and so many,
 # evenly spread, are enough for a confidence.
@@ -57,29 +54,13 @@ def calibrate(
     count = min(len(pairs), FEW_PAIRS)
     found = learner.links(weights, pairs[np.arange(count) * len(pairs) // max(count, 1)])
     if 2 <= len(pairs) <= FEW_PAIRS:
+        solver = learner.solver
         parts = [
-            pairs[fold]
-            for fold in folds([texts[pair] for pair in pairs], _FOLDS, learner.solver.seed)
-            if len(fold)
+            pairs[fold] for fold in folds([texts[pair] for pair in pairs], _FOLDS, solver.seed) if len(fold)
         ]
         if len(parts) > 1:
-            solver = learner.solver
-            quick = replace(
-                solver,
-                passes=min(solver.passes, _PASSES),
-                tolerance=max(solver.tolerance, _TOLERANCE),
-            )
+            passes, tolerance = min(solver.passes, _PASSES), max(solver.tolerance, _TOLERANCE)
+            quick = replace(solver, passes=passes, tolerance=tolerance)
             found = held_out(replace(learner, solver=quick), parts)
-    return fit_calibration(
-        found.scores, found.sure | found.free, _with_rare(learner.edges, found.edges, rare)
-    )
-
-
-def _with_rare(edges: Edges, linked: np.ndarray, rare: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
-    """Return which of some edges have a rare word."""
-    shapes = edges.shapes.astype(np.int64)
-    starts = np.cumsum(shapes, axis=0) - shapes
-    pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
-    j, k = np.divmod(linked - edges.offsets[pairs], shapes[pairs, 1])
-    found: np.ndarray = rare[0][starts[pairs, 0] + j] | rare[1][starts[pairs, 1] + k]
-    return found
+    _, source, target = places(learner.edges, found.edges)
+    return fit_calibration(found.scores, found.sure | found.free, rare[0][source] | rare[1][target])

@@ -69,24 +69,24 @@ def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Deco
     return Decoded(left, linked, charges)
 
 
-def places(scored: Scores, linked: np.ndarray) -> np.ndarray:
+def places(edges: Edges | Scores, linked: np.ndarray) -> np.ndarray:
     """Return the pair of each linked edge, its source and its target word.
 
     Parameters
     ----------
-    scored : Scores
-        Scores of the edges of N pairs.
+    edges : Edges or Scores
+        The edges of N pairs.
     linked : ndarray of int64, shape (L,)
-        Edges, ascending.
+        Some of them.
 
     Returns
     -------
     ndarray of int64, shape (3, L)
         Pairs from 0; words counted over all pairs.
     """
-    pairs = np.searchsorted(scored.offsets, linked, side="right") - 1
-    j, k = np.divmod(linked - scored.offsets[pairs], scored.shapes[pairs, 1])
-    source, target = word_offsets(scored.shapes)
+    pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
+    j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
+    source, target = word_offsets(edges.shapes)
     return np.stack([pairs, source[pairs] + j, target[pairs] + k])
 
 

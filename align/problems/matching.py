@@ -22,6 +22,7 @@ from align.core.ragged import edge_offsets, read_only, word_offsets
 from align.features import Edges
 from align.matching import assignment, fertility
 from align.matching.assignment import largest
+from align.matching.decoding import places
 from align.problems.compiled import CompiledProblem, register
 from align.problems.labels import Labels
 
@@ -136,7 +137,7 @@ class MatchingProblem(CompiledProblem):
         gold, free = labels.dense(edges.shapes)
         kinds = np.full(len(gold), WRONG, dtype=np.int8)
         kinds[free], kinds[gold] = FREE, SURE
-        overlap = _first_overlap(kinds, edges.shapes, edges.offsets, max_fertility)
+        overlap = _first_overlap(kinds, edges, max_fertility)
         if overlap >= 0:
             one = max_fertility == 1
             shown = "no matching; keep one link" if one else f"too many; keep {max_fertility} links"
@@ -185,15 +186,13 @@ def _features_of_words(edges: Edges, max_fertility: int) -> tuple[np.ndarray, np
     return found
 
 
-def _first_overlap(kinds: np.ndarray, shapes: np.ndarray, offsets: np.ndarray, max_fertility: int) -> int:
+def _first_overlap(kinds: np.ndarray, edges: Edges, max_fertility: int) -> int:
     """Return the first pair in which a word has more than ``max_fertility`` sure links, or -1."""
-    sure = np.flatnonzero(kinds == SURE)
-    pairs = np.searchsorted(offsets, sure, side="right") - 1
-    width = int(shapes.max(initial=0)) + 1
-    for words in np.divmod(sure - offsets[pairs], shapes[pairs, 1]):
-        words_of_pairs, links = np.unique(pairs * width + words, return_counts=True)
-        if links.max(initial=0) > max_fertility:
-            return int(words_of_pairs[links > max_fertility][0] // width)
+    pairs, *sides = places(edges, np.flatnonzero(kinds == SURE))
+    for words in sides:
+        crowded = np.bincount(words)[words] > max_fertility
+        if crowded.any():
+            return int(pairs[np.argmax(crowded)])
     return -1
 
 

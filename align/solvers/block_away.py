@@ -34,7 +34,7 @@ from align.problems.protocol import Problem
 from align.solvers.block import Blocks, BlockSolver, BlockState, remember
 from align.solvers.block_order import gap_tree, next_block, renew
 from align.solvers.dual import planned
-from align.solvers.options import at_least, option
+from align.solvers.options import at_least, flag
 
 # As those of the cache of align.solvers.block; these steps go further, so more of them pay.
 _KNOWN_SHARE, _KNOWN_PASSES = 0.1, 100
@@ -57,7 +57,7 @@ class AwaySteps(BlockSolver):
     pairwise: ClassVar[bool] = False
 
     room: int = at_least(2, 10)
-    known: bool = option(True, "true or false", lambda value: isinstance(value, bool))
+    known: bool = flag(True)
 
     def start(self, problem: Problem, origin: np.ndarray) -> BlockState:
         """Return the start: all mass on the gold labellings."""

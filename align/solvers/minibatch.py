@@ -35,7 +35,7 @@ from align.solvers.block import (
 )
 from align.solvers.block_order import BLOCK_ORDERS
 from align.solvers.dual import planned
-from align.solvers.options import at_least, one_of, option
+from align.solvers.options import at_least, flag, one_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,7 @@ class Minibatch(BlockFrankWolfe):
     name = "minibatch"
 
     batch: int = at_least(1, 32)
-    joint: bool = option(False, "true or false", lambda value: isinstance(value, bool))
+    joint: bool = flag(False)
     block_order: str = one_of(*BLOCK_ORDERS)
 
     def one_pass(self, problem: Problem, state: BlockState) -> None:

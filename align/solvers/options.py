@@ -48,6 +48,11 @@ def at_least(least: int, default: int) -> Any:
     return option(default, f"at least {least}", lambda value: value >= least)
 
 
+def flag(default: bool) -> Any:
+    """Declare a choice of true or false."""
+    return option(default, "true or false", lambda value: isinstance(value, bool))
+
+
 def one_of(default: str, *others: str) -> Any:
     """Declare a choice among words."""
     words = (default, *others)
