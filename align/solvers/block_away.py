@@ -155,12 +155,14 @@ def step_towards(i: int, s: int, blocks: Blocks, pairwise: bool) -> float:
     elif active > 1 and mean - worst > gap:
         largest = alpha / (1.0 - alpha)
         gamma, _ = exact_step(w, w_v, ell_v, w_i, ell_i, lam, largest)
-        alphas *= 1.0 + gamma
+        for place in range(len(alphas)):
+            alphas[place] *= 1.0 + gamma
         alphas[v] = alphas[v] - gamma if gamma < largest else 0.0
         _shift(i, w_v, ell_v, w_i, ell_i, gamma, blocks)
     else:
         gamma, _ = exact_step(w, w_i, ell_i, w_s, ell_s, lam, 1.0)
-        alphas *= 1.0 - gamma
+        for place in range(len(alphas)):
+            alphas[place] *= 1.0 - gamma
         alphas[s] += gamma
         _shift(i, w_i, ell_i, w_s, ell_s, gamma, blocks)
     return max(gap, 0.0)
@@ -169,14 +171,14 @@ def step_towards(i: int, s: int, blocks: Blocks, pairwise: bool) -> float:
 @kernel
 def _known_passes(order: np.ndarray, target: float, stamp: int, blocks: Blocks, pairwise: bool) -> None:
     """Pass over the known atoms until the block gaps met in a pass add up to ``target`` at most."""
-    w, lam, stamps = blocks.w, blocks.lam, blocks.stamps
+    w, lam, stamps, w_known, ell_known = blocks.w, blocks.lam, blocks.stamps, blocks.w_known, blocks.ell_known
     for turn in range(_KNOWN_PASSES):
         met = 0.0
         for i in order:
             at, best = -1, -np.inf
             for place in range(stamps.shape[1]):
                 if stamps[i, place] > 0:
-                    value = _value(w, lam, blocks.w_known[i, place], blocks.ell_known[i, place])
+                    value = _value(w, lam, w_known[i, place], ell_known[i, place])
                     if value > best:
                         at, best = place, value
             met += step_towards(i, at, blocks, pairwise)
@@ -199,9 +201,11 @@ def _settle(origin: np.ndarray, blocks: Blocks) -> None:
             if alphas[i, place] > 0.0:
                 alphas[i, place] /= total
                 ell_blocks[i] += alphas[i, place] * blocks.ell_known[i, place]
-                w_i += alphas[i, place] * blocks.w_known[i, place]
+                for j in range(len(v)):
+                    w_i[j] += alphas[i, place] * blocks.w_known[i, place, j]
         blocks.ells[0] += ell_blocks[i]
-        v += w_i
+        for j in range(len(v)):
+            v[j] += w_i[j]
     for j in range(len(v)):
         w[j] = v[j] if j < blocks.nonnegative else max(v[j], 0.0)
 

@@ -158,7 +158,7 @@ class Extragradient(Solver[SaddleState]):
         state = self.new_state(
             problem,
             origin,
-            constant=float(costs[1]) * sure / problem.n,
+            constant=float(costs[1]) * int(sure) / problem.n,
             lipschitz=lipschitz or 1.0,
             axes=metric.axes,
             units=metric.units,
