@@ -70,19 +70,9 @@ def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Deco
 
 
 def places(edges: Edges | Scores, linked: np.ndarray) -> np.ndarray:
-    """Return the pair of each linked edge, its source and its target word.
+    """Return pair, source and target word of some edges, ``linked`` int64 (L,), as int64 of shape (3, L).
 
-    Parameters
-    ----------
-    edges : Edges or Scores
-        The edges of N pairs.
-    linked : ndarray of int64, shape (L,)
-        Some of them.
-
-    Returns
-    -------
-    ndarray of int64, shape (3, L)
-        Pairs from 0; words counted over all pairs.
+    Pairs count from 0; words count over all pairs.
     """
     pairs = np.searchsorted(edges.offsets, linked, side="right") - 1
     j, k = np.divmod(linked - edges.offsets[pairs], edges.shapes[pairs, 1])
