@@ -20,6 +20,7 @@ from align.cli.parser import Parser
 from align.core.errors import InputError
 from align.data.bitext import open_bitext
 from align.data.corpus import Corpus
+from align.features import PairBlock
 from align.links import Link, read_file
 from align.model.aligner import Aligner
 from align.statistics.posteriors import load_if_there
@@ -265,9 +266,8 @@ class Bench:
         stored = load_if_there(pipeline.folder("lexicon") / "posteriors" / "gold")
         return judge(
             Aligner.load(pipeline.folder("train")),
-            gold.take(chosen),
+            PairBlock(gold.take(chosen), posteriors=None if stored is None else stored.take(chosen)),
             links_of(Path(settings["gold"]["links"]))[start:],
-            posteriors=None if stored is None else stored.take(chosen),
         )
 
     def _unseen(self, name: str, settings: dict[str, dict[str, Any]], test: Source) -> Judged:

@@ -13,7 +13,7 @@ import numpy as np
 from align.core.arrays import load_array
 from align.data.corpus import Corpus
 from align.data.vocabulary import Vocabulary
-from align.features import Edges
+from align.features import Edges, PairBlock
 from align.learning.calibration import Calibration, rare_words
 from align.learning.cross_validation import Learner
 from align.learning.held_out_calibration import calibrate
@@ -176,5 +176,6 @@ def links_with(
     stored = load_if_there(lexicon / "posteriors" / "gold")
     aligner = Aligner.load(train)
     aligner.model = replace(aligner.model, weights=weights)
-    found = aligner.align_block(gold.take(chosen), posteriors=None if stored is None else stored.take(chosen))
+    posteriors = None if stored is None else stored.take(chosen)
+    found = aligner.align_block(PairBlock(gold.take(chosen), posteriors=posteriors))
     return [[Link(*cell) for cell in found.pairs(pair)] for pair in range(len(found))]

@@ -9,12 +9,11 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.data.corpus import Corpus
+from align.features import PairBlock
 from align.learning.calibration import rare_words
 from align.links import Link
 from align.model.aligner import Aligner
-from align.model.pairs import PairBlock
-from align.statistics.posteriors import Posteriors
+from align.model.pairs import look_up
 
 BINS = 15
 
@@ -89,32 +88,19 @@ def area(scores: np.ndarray, wrong: np.ndarray) -> float | None:
     return float(below.sum() / (2 * len(low) * len(high)))
 
 
-def judge(
-    aligner: Aligner,
-    corpus: Corpus,
-    gold: Sequence[Sequence[Link]],
-    *,
-    posteriors: Posteriors | None = None,
-    unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
-) -> Judged:
+def judge(aligner: Aligner, block: PairBlock, gold: Sequence[Sequence[Link]]) -> Judged:
     """Align gold pairs and look up each link.
 
     Parameters
     ----------
     aligner : Aligner
         The model.
-    corpus : Corpus
-        N pairs.
+    block : PairBlock
+        N pairs, with what was sampled of them, if they were in the model's text.
     gold : sequence of list of Link
         Links of the N pairs, between surface tokens.
-    posteriors : Posteriors, optional
-        What was sampled of the pairs, if they were in the model's text.
-    unknown : (sequence of str, sequence of str)
-        Words that the model does not know.
     """
-    found = aligner.align_block(
-        corpus, unknown_source=unknown[0], unknown_target=unknown[1], posteriors=posteriors
-    )
+    found, corpus = aligner.align_block(block), block.corpus
     resources = aligner.model.resources
     flags = rare_words(corpus, (resources.source_vocabulary, resources.target_vocabulary))
     right, rare = [], []
@@ -136,9 +122,9 @@ def judge_unseen(
     """Align tokenized gold pairs that were not in the model's text, and look up each link."""
     tokens = [aligner.tokens(source.split(" "), target.split(" ")) for source, target in texts]
     resources = aligner.model.resources
-    block = PairBlock.build(tokens, (resources.source_vocabulary, resources.target_vocabulary))
+    block, _ = look_up(tokens, (resources.source_vocabulary, resources.target_vocabulary))
     assert len(block.corpus) == len(gold), "a gold pair was split"
-    return judge(aligner, block.corpus, gold, unknown=(block.unknown_source, block.unknown_target))
+    return judge(aligner, block, gold)
 
 
 def plot(curves: Mapping[str, Sequence[Bin]], path: Path) -> None:

@@ -24,7 +24,7 @@ from align.core.errors import InputError
 from align.data.bitext import open_bitext
 from align.data.row import Row
 from align.model.aligner import Aligner
-from align.model.blocklinks import BlockLinks
+from align.model.alignments import Alignments
 from align.text.processor import Tokens
 
 _PAIRS_AT_A_TIME = 512
@@ -124,7 +124,7 @@ def _tokens(aligner: Aligner, row: Row, name: str, kind: str) -> tuple[Tokens, T
 
 
 def _lines(
-    links: BlockLinks, tokens: Sequence[tuple[Tokens, Tokens] | None], args: argparse.Namespace
+    links: Alignments, tokens: Sequence[tuple[Tokens, Tokens] | None], args: argparse.Namespace
 ) -> Iterator[str]:
     """Yield the line of each pair."""
     for number, pair in enumerate(tokens):

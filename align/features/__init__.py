@@ -1,7 +1,7 @@
 """Features of the possible links of sentence pairs: a table of named groups, compiled kernels."""
 
-from align.features.block import Resources
-from align.features.edges import Edges, WordFeatures
+from align.features.block import PairBlock, Resources
+from align.features.edges import Edges, WordFeatures, parse_groups
 from align.features.groups import (
     BIAS,
     DEFAULT_GROUPS,
@@ -10,13 +10,11 @@ from align.features.groups import (
     compute,
     compute_parts,
     feature_names,
-    parse_groups,
     score_blocks,
 )
 from align.features.word_features import (
     DEFAULT_WORD_GROUPS,
     WORD_GROUPS,
-    parse_word_groups,
     word_feature_names,
 )
 
@@ -28,13 +26,13 @@ __all__ = [
     "WORD_GROUPS",
     "Edges",
     "Group",
+    "PairBlock",
     "Resources",
     "WordFeatures",
     "compute",
     "compute_parts",
     "feature_names",
     "parse_groups",
-    "parse_word_groups",
     "score_blocks",
     "word_feature_names",
 ]

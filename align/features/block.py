@@ -96,6 +96,30 @@ class Resources:
         return float(max(1, self.target_vocabulary.counts.sum()))
 
 
+class PairBlock(NamedTuple):
+    """N sentence pairs as word ids, with what is known of them alone.
+
+    Attributes
+    ----------
+    corpus : Corpus
+        Ids at and above a vocabulary's size stand for unknown words.
+    unknown_source, unknown_target : sequence of str
+        Lookup keys of the unknown words: id V + u is word u.
+    posteriors : Posteriors or None
+        What was sampled of the N pairs.
+    """
+
+    corpus: Corpus
+    unknown_source: Sequence[str] = ()
+    unknown_target: Sequence[str] = ()
+    posteriors: Posteriors | None = None
+
+    def block(self, start: int, stop: int) -> PairBlock:
+        """Return pairs ``start`` to ``stop`` (exclusive)."""
+        stored = None if self.posteriors is None else self.posteriors.block(start, stop)
+        return self._replace(corpus=self.corpus.block(start, stop), posteriors=stored)
+
+
 class Side(NamedTuple):
     """One side of a block, as the kernels read it; U distinct words.
 
@@ -199,6 +223,8 @@ class Block:
 
     Attributes
     ----------
+    pairs : PairBlock
+        Where they come from.
     resources : Resources
         The statistics.
     shapes : ndarray of int32, shape (N, 2)
@@ -207,63 +233,45 @@ class Block:
         Edge (j, k) of pair i is number ``offsets[i] + j * m_i + k``.
     source, target : Side
         The words.
-    unknown : (sequence of str, sequence of str)
-        The unknown words of both sides: id V + u is word u.
-    stored : Posteriors or None
-        Sampled probabilities of the N pairs.
     whole : Block or None
         What this is a part of, with ``first`` the number there of the first edge here.
     """
 
+    pairs: PairBlock
     resources: Resources
     shapes: np.ndarray
     offsets: np.ndarray
     source: Side
     target: Side
-    unknown: tuple[Sequence[str], Sequence[str]]
-    stored: Posteriors | None = None
     whole: Block | None = None
     first: int = 0
     _kept: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
-    def of(
-        cls,
-        corpus: Corpus,
-        resources: Resources,
-        unknown: tuple[Sequence[str], Sequence[str]] = ((), ()),
-        stored: Posteriors | None = None,
-    ) -> Block:
+    def of(cls, pairs: PairBlock, resources: Resources) -> Block:
         """Gather what the features of these pairs are computed from."""
+        corpus, given = pairs.corpus, resources
+        vocabularies = given.source_vocabulary, given.target_vocabulary
+        vectors = given.source_vectors, given.target_vectors
+        totals = given.source_tokens, given.target_tokens
+        unknown = len(pairs.unknown_source), len(pairs.unknown_target)
+        sides = (corpus.source, corpus.target)
+        source, target = map(Side.of, sides, vocabularies, vectors, totals, unknown)
         shapes = corpus.shapes()
-        source = Side.of(
-            corpus.source,
-            resources.source_vocabulary,
-            resources.source_vectors,
-            resources.source_tokens,
-            len(unknown[0]),
-        )
-        target = Side.of(
-            corpus.target,
-            resources.target_vocabulary,
-            resources.target_vectors,
-            resources.target_tokens,
-            len(unknown[1]),
-        )
-        return cls(resources, shapes, edge_offsets(shapes), source, target, unknown, stored)
+        return cls(pairs, resources, shapes, edge_offsets(shapes), source, target)
 
     def part(self, start: int, stop: int) -> Block:
         """Return pairs ``start`` to ``stop``: edges and tokens are counted from 0, words stay."""
+        first = int(self.offsets[start])
         return Block(
+            self.pairs.block(start, stop),
             self.resources,
             self.shapes[start:stop],
-            self.offsets[start : stop + 1] - self.offsets[start],
+            self.offsets[start : stop + 1] - first,
             self.source.part(start, stop),
             self.target.part(start, stop),
-            self.unknown,
-            None if self.stored is None else self.stored.block(start, stop),
             self,
-            int(self.offsets[start]),
+            first,
         )
 
     def shared(self, function: Callable[[Block], Value]) -> Value:

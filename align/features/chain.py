@@ -42,17 +42,8 @@ def chain_posteriors(block: Block) -> EdgePosteriors:
     """Run the chain in both directions over each pair of a block."""
     _, forward, reverse = block.of_edges(associations)
     emissions = np.empty((2, len(forward)))
-    _write_emissions(
-        block.shapes,
-        block.offsets,
-        block.source,
-        block.target,
-        forward,
-        reverse,
-        block.shared(cosines),
-        block.shared(same_names),
-        emissions,
-    )
+    evidence = (forward, reverse, block.shared(cosines), block.shared(same_names))
+    _write_emissions(block.shapes, block.offsets, block.source, block.target, evidence, emissions)
     null_source, null_target = block.shared(null_probabilities)
     jumps = jump_weights(longest_sentence(block))
     return EdgePosteriors.of(
@@ -232,10 +223,9 @@ def _sum(values, width):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _write_emissions(  # type: ignore[no-untyped-def]
-    shapes, offsets, source, target, forward, reverse, cosines, same_names, emissions
-):
+def _write_emissions(shapes, offsets, source, target, evidence, emissions):  # type: ignore[no-untyped-def]
     """Write the emission of each edge, of target words by source words and the other way."""
+    forward, reverse, cosines, same_names = evidence
     threshold, factor, zero = np.float32(COSINE_THRESHOLD), np.float32(COSINE_EMISSION), np.float32(0.0)
     name = np.float32(SAME_NAME_EMISSION)
     for i in range(len(shapes)):

@@ -178,8 +178,14 @@ def save_description(
             (folder / file).write_text(text, encoding="utf-8", newline="\n")
 
 
-def chosen_names(text: str, table: Collection[str], option: str) -> tuple[str, ...]:
-    """Return the names of a comma list, in the order of the table; an InputError if one is not in it."""
+def parse_groups(text: str, table: Collection[str], option: str) -> tuple[str, ...]:
+    """Read a comma list of group names; the order of the table is kept whatever the list's order.
+
+    Raises
+    ------
+    InputError
+        If a name is not in the table or the list is empty; ``option`` is named as the place of the list.
+    """
     asked = [name.strip() for name in text.split(",") if name.strip()]
     for name in asked:
         if name not in table:

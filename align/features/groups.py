@@ -13,13 +13,11 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.ragged import edge_offsets, runs_of
-from align.data.corpus import Corpus
 from align.features import chain, context, cosine, frequency, lexical, position, posterior, spelling
-from align.features.block import Block, Resources
-from align.features.edges import Edges, WordFeatures, chosen_names
+from align.features.block import Block, PairBlock, Resources
+from align.features.edges import Edges, WordFeatures
 from align.features.scoring import Scores, add_rows
 from align.features.word_features import compute_word_features, join_word_features
-from align.statistics.posteriors import Posteriors
 
 BIAS = "bias"
 
@@ -127,46 +125,28 @@ GROUPS: dict[str, Group] = {
 DEFAULT_GROUPS = tuple(name for name, group in GROUPS.items() if group.default)
 
 
-def parse_groups(text: str) -> tuple[str, ...]:
-    """Read a comma list of group names; the order of the table is kept whatever the list's order.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown or the list is empty.
-    """
-    return chosen_names(text, GROUPS, "groups")
-
-
 def feature_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
     """Return the names of all columns: the bias, then those of each group."""
     return (BIAS, *(name for group in groups for name in GROUPS[group].names(resources)))
 
 
 def compute(
-    corpus: Corpus,
+    pairs: PairBlock,
     resources: Resources,
     *,
     groups: Sequence[str] = DEFAULT_GROUPS,
-    unknown_source: Sequence[str] = (),
-    unknown_target: Sequence[str] = (),
-    posteriors: Posteriors | None = None,
     word_groups: Sequence[str] = (),
 ) -> Edges:
     """Compute the features of every edge of a block of sentence pairs.
 
     Parameters
     ----------
-    corpus : Corpus
-        N sentence pairs; word ids at or above a vocabulary's size stand for unknown words.
+    pairs : PairBlock
+        The sentence pairs.
     resources : Resources
         Statistics, vectors and vocabularies.
     groups : sequence of str
         Names from :data:`GROUPS`.
-    unknown_source, unknown_target : sequence of str
-        Lookup keys of the unknown words: id V + e is word e.
-    posteriors : Posteriors, optional
-        What was sampled of the N pairs.
     word_groups : sequence of str
         Names from :data:`align.features.word_features.WORD_GROUPS`; with none there are no features of
         words.
@@ -177,11 +157,11 @@ def compute(
         The bias and the groups' features times :data:`SCALE`, float32, all finite; those of words too.
     """
     names, sizes = feature_names(groups, resources), _sizes(groups, resources)
-    shapes = corpus.shapes()
+    shapes = pairs.corpus.shapes()
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
     of_words = []
-    for start, _, block in _blocks(corpus, resources, (unknown_source, unknown_target), posteriors):
+    for start, block in _blocks(pairs, resources):
         for first, last, part in _parts(block):
             _fill(part, groups, sizes, features[offsets[start + first] : offsets[start + last]])
             of_words += _word_features(part, word_groups)
@@ -189,53 +169,37 @@ def compute(
 
 
 def compute_parts(
-    corpus: Corpus,
-    resources: Resources,
-    *,
-    groups: Sequence[str] = DEFAULT_GROUPS,
-    unknown_source: Sequence[str] = (),
-    unknown_target: Sequence[str] = (),
-    posteriors: Posteriors | None = None,
-    word_groups: Sequence[str] = (),
-) -> Iterator[tuple[int, int, Edges]]:
-    """Yield the features of a block a few pairs at a time, in memory that does not grow with the block.
+    pairs: PairBlock, resources: Resources, *, groups: Sequence[str], word_groups: Sequence[str] = ()
+) -> Iterator[tuple[int, Edges]]:
+    """Yield what :func:`compute` gives a few pairs at a time, with the number of the first pair of each.
 
-    The arguments are those of :func:`compute`, and so are the features.
-
-    Yields
-    ------
-    (int, int, Edges)
-        A run of pairs, from and to, with their edges.
+    The memory this takes does not grow with the block.
     """
     names, sizes = feature_names(groups, resources), _sizes(groups, resources)
-    for start, _, block in _blocks(corpus, resources, (unknown_source, unknown_target), posteriors):
-        for first, last, part in _parts(block):
+    for start, block in _blocks(pairs, resources):
+        for first, _, part in _parts(block):
             features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
             _fill(part, groups, sizes, features)
             of_words = join_word_features(_word_features(part, word_groups), word_groups, resources)
-            yield start + first, start + last, Edges(part.shapes, part.offsets, features, names, of_words)
+            yield start + first, Edges(part.shapes, part.offsets, features, names, of_words)
 
 
 def score_blocks(
-    corpus: Corpus,
+    pairs: PairBlock,
     resources: Resources,
     weights: np.ndarray,
     *,
-    groups: Sequence[str] = DEFAULT_GROUPS,
-    unknown_source: Sequence[str] = (),
-    unknown_target: Sequence[str] = (),
-    posteriors: Posteriors | None = None,
+    groups: Sequence[str],
     word_groups: Sequence[str] = (),
-) -> Iterator[tuple[int, int, Scores]]:
-    """Yield the scores of a block's edges many pairs at a time, without keeping their features.
+) -> Iterator[tuple[int, Scores]]:
+    """Yield the scores of many pairs at a time, with the number of the first, without keeping features.
 
-    The arguments but ``weights``, float64, one a feature of edges and then of words, are those of
-    :func:`compute`, and the scores are, bit by bit, what :func:`align.matching.decoding.score` gives for its
-    features.
+    ``weights``, float64, are one a feature of edges and then of words. The scores are, bit by bit, what
+    :func:`align.matching.decoding.score` gives for the features of :func:`compute`.
     """
     sizes = _sizes(groups, resources)
     own = 1 + sum(sizes)
-    for start, stop, block in _blocks(corpus, resources, (unknown_source, unknown_target), posteriors):
+    for start, block in _blocks(pairs, resources):
         scores = np.full(int(block.offsets[-1]), weights[0] * np.float64(SCALE))
         found = []
         for first, last, part in _parts(block):
@@ -246,19 +210,13 @@ def score_blocks(
             found += _word_features(part, word_groups)
         of_words = join_word_features(found, word_groups, resources)
         costs = None if of_words is None else of_words.costs(weights[own:])
-        yield start, stop, Scores(block.shapes, block.offsets, scores, costs)
+        yield start, Scores(block.shapes, block.offsets, scores, costs)
 
 
-def _blocks(
-    corpus: Corpus,
-    resources: Resources,
-    unknown: tuple[Sequence[str], Sequence[str]],
-    posteriors: Posteriors | None,
-) -> Iterator[tuple[int, int, Block]]:
-    """Yield runs of pairs, from and to, with their words looked up."""
-    for start, stop in runs_of(edge_offsets(corpus.shapes()), _EDGES_A_BLOCK):
-        stored = None if posteriors is None else posteriors.block(start, stop)
-        yield start, stop, Block.of(corpus.block(start, stop), resources, unknown, stored)
+def _blocks(pairs: PairBlock, resources: Resources) -> Iterator[tuple[int, Block]]:
+    """Yield runs of pairs with their words looked up, each with the number of its first pair."""
+    for start, stop in runs_of(edge_offsets(pairs.corpus.shapes()), _EDGES_A_BLOCK):
+        yield start, Block.of(pairs.block(start, stop), resources)
 
 
 def _parts(block: Block) -> Iterator[tuple[int, int, Block]]:

@@ -115,18 +115,8 @@ def fill(block: Block, out: np.ndarray) -> None:
     """
     dice, forward, reverse = block.of_edges(associations)
     out[_DICE], out[_FORWARD], out[_REVERSE] = dice, forward, reverse
-    null_source, null_target = block.shared(null_probabilities)
-    _write_shares(
-        block.shapes,
-        block.offsets,
-        block.source,
-        block.target,
-        forward,
-        reverse,
-        null_source,
-        null_target,
-        out,
-    )
+    null = block.shared(null_probabilities)
+    _write_shares(block.shapes, block.offsets, block.source, block.target, (forward, reverse), null, out)
     np.sqrt(forward * reverse, out=out[_GEOMETRIC])
     product = out[_FORWARD_POSTERIOR] * out[_REVERSE_POSTERIOR]
     np.sqrt(product, out=out[_JOINT])
@@ -213,10 +203,10 @@ def _search(columns, low, high, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _write_shares(  # type: ignore[no-untyped-def]
-    shapes, offsets, source, target, forward, reverse, null_source, null_target, out
-):
+def _write_shares(shapes, offsets, source, target, probabilities, null_of, out):  # type: ignore[no-untyped-def]
     """Write what needs a row or a column of a pair: shares against NULL, posteriors of the sentence."""
+    forward, reverse = probabilities
+    null_source, null_target = null_of
     zero = np.float32(0.0)
     widest = 1
     for i in range(len(shapes)):

@@ -22,12 +22,13 @@ _NEIGHBOURS = ("sampled_previous", "sampled_next", "sampled_both_neighbours")
 def sampled_posteriors(block: Block) -> EdgePosteriors:
     """Return the posteriors of each edge of a block; 0 where there is neither a sample nor tables."""
     lexicon, links = block.resources.lexicon, block.resources.links
-    if block.stored is None:
+    stored = block.pairs.posteriors
+    if stored is None:
         forward, reverse = np.zeros((2, int(block.offsets[-1])), dtype=np.float32)
         wanted = np.ones(len(block.shapes), dtype=bool)
     else:
-        forward, reverse = block.stored.dense(block.shapes)
-        wanted = ~block.stored.sampled
+        forward, reverse = stored.dense(block.shapes)
+        wanted = ~stored.sampled
     if lexicon is not None and links is not None and wanted.any():
         of_tables = _of_tables(block, links, wanted)
         chosen = np.repeat(wanted, np.diff(block.offsets))
@@ -60,24 +61,10 @@ def _of_tables(block: Block, links: ExpectedLinks, wanted: np.ndarray) -> tuple[
     of_sources = (source.of_words(links.forward_totals) + LEXICAL * target.size)[of_edges.source_word]
     of_targets = (target.of_words(links.reverse_totals) + LEXICAL * source.size)[of_edges.target_word]
     forward, reverse = counts.astype(np.float64) + LEXICAL
-    return (
-        run_chains(
-            block,
-            forward / of_sources,
-            _null(target, links.null_forward),
-            _jump_weights(links.forward_jumps, longest),
-            ahead=True,
-            wanted=wanted,
-        ),
-        run_chains(
-            block,
-            reverse / of_targets,
-            _null(source, links.null_reverse),
-            _jump_weights(links.reverse_jumps, longest),
-            ahead=False,
-            wanted=wanted,
-        ),
-    )
+    null, jumps = _null(target, links.null_forward), _jump_weights(links.forward_jumps, longest)
+    ahead = run_chains(block, forward / of_sources, null, jumps, ahead=True, wanted=wanted)
+    null, jumps = _null(source, links.null_reverse), _jump_weights(links.reverse_jumps, longest)
+    return ahead, run_chains(block, reverse / of_targets, null, jumps, ahead=False, wanted=wanted)
 
 
 def _jump_weights(counted: np.ndarray, length: int) -> np.ndarray:

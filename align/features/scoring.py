@@ -81,17 +81,7 @@ def add_rows(features, scale, weights, scores):  # type: ignore[no-untyped-def]
     scores : ndarray of float64, shape (E,)
         Added to, feature after feature.
     """
-    d = len(weights)
-    whole = d - d % 4
-    for c in range(0, whole, 4):
-        first, second, third, fourth = features[c], features[c + 1], features[c + 2], features[c + 3]
-        a, b, e, f = weights[c], weights[c + 1], weights[c + 2], weights[c + 3]
-        for edge in range(len(scores)):
-            total = scores[edge] + a * (first[edge] * scale)
-            total += b * (second[edge] * scale)
-            total += e * (third[edge] * scale)
-            scores[edge] = total + f * (fourth[edge] * scale)
-    for c in range(whole, d):
+    for c in range(len(weights)):
         row, weight = features[c], weights[c]
         for edge in range(len(scores)):
             scores[edge] += weight * (row[edge] * scale)

@@ -69,8 +69,8 @@ def spellings(block: Block) -> tuple[Spelling, Spelling]:
     """Return the spellings of the words of both sides of a block."""
     found = []
     for side, table, unknown in (
-        (block.source, block.resources.source_words, block.unknown[0]),
-        (block.target, block.resources.target_words, block.unknown[1]),
+        (block.source, block.resources.source_words, block.pairs.unknown_source),
+        (block.target, block.resources.target_words, block.pairs.unknown_target),
     ):
         chosen = table.take(side.words[: side.known])
         if side.known < len(side.words):

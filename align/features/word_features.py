@@ -15,7 +15,7 @@ import numpy as np
 from align.core.kernels import kernel
 from align.core.ragged import SIDES
 from align.features.block import Block, Resources, Side
-from align.features.edges import WordFeatures, chosen_names
+from align.features.edges import WordFeatures
 from align.features.frequency import FREQUENT, IDENTITIES
 from align.features.posterior import sampled_posteriors
 
@@ -27,17 +27,6 @@ WORD_GROUPS: dict[str, str] = {
     "identity": "the word is not a given one of the most frequent ones (of one language pair, by its nature)",
 }
 DEFAULT_WORD_GROUPS = ("always", "content")
-
-
-def parse_word_groups(text: str) -> tuple[str, ...]:
-    """Read a comma list of group names; the order of the table is kept whatever the list's order.
-
-    Raises
-    ------
-    InputError
-        If a name is unknown or the list is empty.
-    """
-    return chosen_names(text, WORD_GROUPS, "extra")
 
 
 def word_feature_names(groups: Sequence[str], resources: Resources) -> tuple[str, ...]:

@@ -16,15 +16,14 @@ from typing import Any
 import numpy as np
 
 from align.data.corpus import Corpus
-from align.features import compute_parts, score_blocks
+from align.features import PairBlock, compute_parts, score_blocks
 from align.features.scoring import Scores
 from align.learning.calibration import confidence, rare_words
 from align.matching.decoding import Decoded, decode, places, score
-from align.model.blocklinks import BlockLinks, linked_share
+from align.model.alignments import Alignments, linked_share
 from align.model.folder import Model
-from align.model.pairs import PairBlock, SideText, Tokenizer, split_long
+from align.model.pairs import SideText, Tokenizer, look_up, split_long
 from align.model.shipped import find_model
-from align.statistics.posteriors import Posteriors
 from align.text.processor import Tokens
 
 Text = str | Sequence[str]
@@ -119,22 +118,18 @@ class Aligner:
             a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
         """
         tokens = self.tokens(source, target)
-        block = PairBlock.build([tokens], self._vocabularies)
+        model = self.model
+        block, _ = look_up([tokens], self._vocabularies)
         corpus = block.corpus
         links: dict[tuple[int, int], dict[str, Any]] = {}
-        for start, _, edges in compute_parts(
-            corpus,
-            self.model.resources,
-            groups=self.model.groups,
-            unknown_source=block.unknown_source,
-            unknown_target=block.unknown_target,
-            word_groups=self.model.word_groups,
+        for start, edges in compute_parts(
+            block, model.resources, groups=model.groups, word_groups=model.word_groups
         ):
-            scored = score(edges, self.model.weights)
+            scored = score(edges, model.weights)
             scores, linked, charges = self._decode(scored, bias)
             _, sources, targets = _words(corpus, start, scored, linked)
             rare = self._rare(corpus, sources, targets)
-            trusted = confidence(scores[linked], self.model.calibration, rare).tolist()
+            trusted = confidence(scores[linked], model.calibration, rare).tolist()
             surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
             found = (linked.tolist(), charges.tolist(), *surface, trusted)
             for edge, charge, source_token, target_token, trust in zip(*found, strict=True):
@@ -167,59 +162,39 @@ class Aligner:
         """
         split_long(*pair)
 
-    def align_tokens(self, pairs: Sequence[tuple[Tokens, Tokens]], *, bias: float = 0.0) -> BlockLinks:
+    def align_tokens(self, pairs: Sequence[tuple[Tokens, Tokens]], *, bias: float = 0.0) -> Alignments:
         """Return the links of tokenized pairs; very long ones are split to parallel parts first."""
-        block = PairBlock.build(pairs, self._vocabularies)
-        links = self.align_block(
-            block.corpus, unknown_source=block.unknown_source, unknown_target=block.unknown_target, bias=bias
-        )
-        return links.merged(block.lines, len(pairs))
+        block, lines = look_up(pairs, self._vocabularies)
+        return self.align_block(block, bias=bias).merged(lines, len(pairs))
 
-    def align_block(
-        self,
-        corpus: Corpus,
-        *,
-        unknown_source: Sequence[str] = (),
-        unknown_target: Sequence[str] = (),
-        bias: float = 0.0,
-        posteriors: Posteriors | None = None,
-    ) -> BlockLinks:
+    def align_block(self, block: PairBlock, *, bias: float = 0.0) -> Alignments:
         """Return the links of a block of a corpus: the compiled path.
 
         Parameters
         ----------
-        corpus : Corpus
-            N pairs of ids of the model's vocabularies, with ``parents``.
-        unknown_source, unknown_target : sequence of str
-            The words of the ids at and above the vocabularies' sizes.
+        block : PairBlock
+            Pairs of ids of the model's vocabularies, with ``parents``; what was sampled of them when the
+            model's tables were made.
         bias : float
             Added to the score of every possible link.
-        posteriors : Posteriors, optional
-            What was sampled of the N pairs when the model's tables were made.
 
         Returns
         -------
-        BlockLinks
+        Alignments
             Links between surface tokens (``parents``).
         """
         chosen, scores = [_NO_LINKS], [np.zeros(0)]
-        for start, _, part in score_blocks(
-            corpus,
-            self.model.resources,
-            self.model.weights,
-            groups=self.model.groups,
-            unknown_source=unknown_source,
-            unknown_target=unknown_target,
-            posteriors=posteriors,
-            word_groups=self.model.word_groups,
+        corpus, model = block.corpus, self.model
+        for start, part in score_blocks(
+            block, model.resources, model.weights, groups=model.groups, word_groups=model.word_groups
         ):
             scored, linked, _ = self._decode(part, bias)
             chosen.append(_words(corpus, start, part, linked))
             scores.append(scored[linked])
         pairs, sources, targets = np.concatenate(chosen, axis=1)
         score = np.concatenate(scores)
-        trusted = confidence(score, self.model.calibration, self._rare(corpus, sources, targets))
-        return BlockLinks.build(
+        trusted = confidence(score, model.calibration, self._rare(corpus, sources, targets))
+        return Alignments.build(
             pairs,
             corpus.source.parents[sources],
             corpus.target.parents[targets],

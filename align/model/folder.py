@@ -16,10 +16,10 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 
 from __future__ import annotations
 
-import json
 import math
-from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -29,66 +29,34 @@ from align.core.arrays import save_array
 from align.core.errors import InputError
 from align.core.files import link_or_copy
 from align.core.ragged import SIDES
-from align.core.version import __version__
 from align.features import Resources, feature_names
 from align.learning.calibration import Calibration
 from align.model.reading import (
-    FORMAT,
     REMEDY,
     read_description,
     read_lexicon,
     read_links,
     read_vectors,
     read_vocabulary,
-    read_weights,
 )
-from align.model.weights import by_name, names_of, several_links, write_table
+from align.model.weights import Weights, by_name, names_of, read_described
 from align.statistics.expected_links import ExpectedLinks
-from align.statistics.lexicon import Lexicon
 
 
-@dataclass(frozen=True)
-class Model:
-    """All that is needed to align and to explain.
+@dataclass(frozen=True, kw_only=True)
+class Model(Weights):
+    """All that is needed to align and to explain: weights, and what they were learnt with.
 
     Attributes
     ----------
-    weights : ndarray of float64, shape (d,)
-        Weight of each feature.
-    names : tuple of str
-        Names of the d features.
-    groups : tuple of str
-        Feature groups (:data:`align.features.GROUPS`).
     resources : Resources
         Bitext statistics, vectors, vocabularies.
     text : mapping
         ``{"source": settings, "target": settings}`` of the text processors.
-    calibration : Calibration
-        What leads from the score of a link to its confidence.
-    options : mapping
-        Options of the training, JSON values.
-    provenance : mapping
-        What it was trained on, JSON values.
-    fertility : int
-        Links that a word may have, >= 1.
-    word_groups : tuple of str
-        Groups of the features of words (:data:`align.features.WORD_GROUPS`), at least one where a word may
-        have several links, else none. Their names and weights (>= 0) follow those of the features of edges.
-    missing : tuple of str
-        Features that had no weight in the folder (:func:`align.model.weights.by_name`).
     """
 
-    weights: np.ndarray
-    names: tuple[str, ...]
-    groups: tuple[str, ...]
     resources: Resources
     text: Mapping[str, Mapping[str, Any]]
-    calibration: Calibration
-    options: Mapping[str, Any]
-    provenance: Mapping[str, Any]
-    fertility: int = 1
-    word_groups: tuple[str, ...] = ()
-    missing: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if self.fertility < 1 or (self.fertility > 1) != bool(self.word_groups):
@@ -136,58 +104,39 @@ class Model:
             or copied where that cannot be.
         """
         folder.mkdir(parents=True, exist_ok=True)
-        resources = self.resources
-        for side, vocabulary in zip(
-            SIDES, (resources.source_vocabulary, resources.target_vocabulary), strict=True
+        given = self.resources
+        for side, vocabulary, vectors in zip(
+            SIDES,
+            (given.source_vocabulary, given.target_vocabulary),
+            (given.source_vectors, given.target_vectors),
+            strict=True,
         ):
-            name = f"{side}.vocabulary.tsv"
-            if vocabularies_from is None:
-                vocabulary.save(folder / name)
-            else:
-                link_or_copy(vocabularies_from / name, folder / name)
-        if resources.lexicon is not None:
-            if lexicon_from is None:
-                resources.lexicon.save(folder / "lexicon")
-            else:
-                _link_fields(Lexicon, lexicon_from, folder / "lexicon")
-        if resources.links is not None:
-            if lexicon_from is None:
-                resources.links.save(folder / "lexicon" / "links")
-            else:
-                _link_fields(ExpectedLinks, lexicon_from / "links", folder / "lexicon" / "links")
-        for side, vectors in zip(SIDES, (resources.source_vectors, resources.target_vectors), strict=True):
-            name = f"{side}.vectors.npy"
-            if vectors is None:
+            _put(folder / f"{side}.vocabulary.tsv", vocabularies_from, vocabulary.save)
+            if vectors is not None:
+                save = partial(save_array, values=np.asarray(vectors, dtype=np.float32))
+                _put(folder / f"{side}.vectors.npy", vectors_from, save)
+        for record, place in ((given.lexicon, "."), (given.links, "links")):
+            if record is None:
                 continue
-            if vectors_from is None:
-                save_array(folder / name, np.asarray(vectors, dtype=np.float32))
-            else:
-                link_or_copy(vectors_from / name, folder / name)
-        write_table(folder / "weights.tsv", self.names, self.weights)
-        with open(folder / "model.json", "w", encoding="utf-8", newline="\n") as out:
-            json.dump(self._description(), out, ensure_ascii=False, indent=1)
-            out.write("\n")
-
-    def _description(self) -> dict[str, Any]:
-        resources = self.resources
-        return {
-            "format": FORMAT,
-            "version": __version__,
-            "languages": list(self.languages),
-            "text": {side: dict(self.text[side]) for side in SIDES},
-            "groups": list(self.groups),
-            **several_links(self.fertility, self.word_groups),
-            "sizes": {
-                "source_words": len(resources.source_vocabulary),
-                "target_words": len(resources.target_vocabulary),
-                "cells": None if resources.lexicon is None else resources.lexicon.cells,
-                "jumps": _jumps(resources.links),
-                "dimensions": None if resources.source_vectors is None else resources.dimensions,
+            if lexicon_from is None:
+                record.save(folder / "lexicon" / place)
+                continue
+            for field in fields(record):
+                name = f"{field.name}.npy"
+                link_or_copy(lexicon_from / place / name, folder / "lexicon" / place / name)
+        self._write(
+            folder,
+            "model.json",
+            languages=list(self.languages),
+            text={side: dict(self.text[side]) for side in SIDES},
+            sizes={
+                "source_words": len(given.source_vocabulary),
+                "target_words": len(given.target_vocabulary),
+                "cells": None if given.lexicon is None else given.lexicon.cells,
+                "jumps": _jumps(given.links),
+                "dimensions": None if given.source_vectors is None else given.dimensions,
             },
-            "calibration": list(self.calibration),
-            "options": dict(self.options),
-            "provenance": dict(self.provenance),
-        }
+        )
 
     @classmethod
     def load(cls, folder: Path) -> Model:
@@ -221,24 +170,13 @@ class Model:
                 read_vectors(folder / f"{side}.vectors.npy", (length, sizes["dimensions"]))
                 for side, length in zip(SIDES, lengths, strict=True)
             ]
-        groups, word_groups = tuple(described["groups"]), tuple(described.get("extra_groups", ()))
+        given = read_described(folder, described)
         try:
             resources = Resources(lexicon, vectors[0], vectors[1], vocabularies[0], vocabularies[1], links)
-            names = names_of(groups, word_groups, resources)
-            weights, missing = by_name(*read_weights(folder / "weights.tsv"), names)
-            return cls(
-                weights=weights,
-                names=names,
-                groups=groups,
-                resources=resources,
-                text=described["text"],
-                calibration=Calibration(*map(float, described["calibration"])),
-                options=described["options"],
-                provenance=described["provenance"],
-                fertility=described.get("fertility", 1),
-                word_groups=word_groups,
-                missing=missing,
-            )
+            names = names_of(given.groups, given.word_groups, resources)
+            weights, missing = by_name(given.names, given.weights, names)
+            learnt = replace(given, names=names, weights=weights, missing=missing)
+            return cls(**vars(learnt), resources=resources, text=described["text"])
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None
 
@@ -247,6 +185,9 @@ def _jumps(links: ExpectedLinks | None) -> list[int] | None:
     return None if links is None else [len(links.forward_jumps), len(links.reverse_jumps)]
 
 
-def _link_fields(record: type[Lexicon] | type[ExpectedLinks], old: Path, new: Path) -> None:
-    for field in fields(record):
-        link_or_copy(old / f"{field.name}.npy", new / f"{field.name}.npy")
+def _put(path: Path, made: Path | None, save: Callable[[Path], None]) -> None:
+    """Write a file, or link it to that of the same name in a folder."""
+    if made is None:
+        save(path)
+    else:
+        link_or_copy(made / path.name, path)

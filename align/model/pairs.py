@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
+from align.features import PairBlock
 from align.text.parallel import LongSide, Part, split_pair
 from align.text.processor import TextProcessor, Tokens
 
@@ -92,49 +92,36 @@ def located(text: str, tokens: Sequence[Any]) -> list[tuple[int, int]]:
     return found
 
 
-@dataclass(frozen=True)
-class PairBlock:
-    """Tokenized pairs as a block of a corpus.
+def look_up(
+    pairs: Sequence[tuple[Tokens, Tokens]], vocabularies: tuple[Vocabulary, Vocabulary]
+) -> tuple[PairBlock, np.ndarray]:
+    """Look up the words of tokenized pairs, and split the longest pairs.
 
-    Attributes
-    ----------
-    corpus : Corpus
-        One row a pair, or a part of a split pair; ids at and above a vocabulary's size are unknown words.
+    Returns
+    -------
+    block : PairBlock
+        One row a pair, or a part of a split pair.
     lines : ndarray of int64, shape (rows,)
         The pair of each row, non-decreasing.
-    unknown_source, unknown_target : list of str
-        The unknown words.
+
+    Raises
+    ------
+    InputError
+        If a pair is too long and cannot be split.
     """
-
-    corpus: Corpus
-    lines: np.ndarray
-    unknown_source: list[str]
-    unknown_target: list[str]
-
-    @classmethod
-    def build(
-        cls, pairs: Sequence[tuple[Tokens, Tokens]], vocabularies: tuple[Vocabulary, Vocabulary]
-    ) -> PairBlock:
-        """Look up the words of pairs, and split the longest pairs.
-
-        Raises
-        ------
-        InputError
-            If a pair is too long and cannot be split.
-        """
-        parts = [(line, part) for line, pair in enumerate(pairs) for part in split_long(*pair)]
-        sides, unknown = [], []
-        for place, vocabulary in enumerate(vocabularies):
-            unseen: dict[str, int] = {}
-            ids, parents = [], []
-            for line, part in parts:
-                tokens, (start, stop) = pairs[line][place], part[place]
-                parents.append(tokens.parents[start:stop])
-                ids.append([_id(word, vocabulary, unseen) for word in tokens.analysis[start:stop]])
-            sides.append(Sentences.from_lists(ids, parents))
-            unknown.append(list(unseen))
-        lines = np.array([line for line, _ in parts], dtype=np.int64)
-        return cls(Corpus(sides[0], sides[1]), lines, unknown[0], unknown[1])
+    parts = [(line, part) for line, pair in enumerate(pairs) for part in split_long(*pair)]
+    sides, unknown = [], []
+    for place, vocabulary in enumerate(vocabularies):
+        unseen: dict[str, int] = {}
+        ids, parents = [], []
+        for line, part in parts:
+            tokens, (start, stop) = pairs[line][place], part[place]
+            parents.append(tokens.parents[start:stop])
+            ids.append([_id(word, vocabulary, unseen) for word in tokens.analysis[start:stop]])
+        sides.append(Sentences.from_lists(ids, parents))
+        unknown.append(list(unseen))
+    lines = np.array([line for line, _ in parts], dtype=np.int64)
+    return PairBlock(Corpus(*sides), unknown[0], unknown[1]), lines
 
 
 def _id(word: str, vocabulary: Vocabulary, unseen: dict[str, int]) -> int:

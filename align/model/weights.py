@@ -33,14 +33,14 @@ DESCRIPTION, TABLE = "weights.json", "weights.tsv"
 
 @dataclass(frozen=True)
 class Weights:
-    """The learnt part of a model.
+    """What training gives: weights by feature name, and what belongs to them.
 
     Attributes
     ----------
     names : tuple of str
         Names of the d features.
     weights : ndarray of float64, shape (d,)
-        Weight of each.
+        Weight of each: of the features of edges, then of those of words (>= 0).
     groups : tuple of str
         Feature groups (:data:`align.features.GROUPS`).
     calibration : Calibration
@@ -52,7 +52,8 @@ class Weights:
     fertility : int
         Links that a word may have, >= 1.
     word_groups : tuple of str
-        Groups of the features of words; none where a word has one link.
+        Groups of the features of words (:data:`align.features.WORD_GROUPS`), at least one where a word may
+        have several links, else none.
     missing : tuple of str
         Features that had no weight (:func:`by_name`).
     """
@@ -70,19 +71,7 @@ class Weights:
     def save(self, folder: Path) -> None:
         """Write both files into ``folder``, made if missing."""
         folder.mkdir(parents=True, exist_ok=True)
-        write_table(folder / TABLE, self.names, self.weights)
-        described = {
-            "format": FORMAT,
-            "version": __version__,
-            "groups": list(self.groups),
-            **several_links(self.fertility, self.word_groups),
-            "calibration": list(self.calibration),
-            "options": dict(self.options),
-            "provenance": dict(self.provenance),
-        }
-        with open(folder / DESCRIPTION, "w", encoding="utf-8", newline="\n") as out:
-            json.dump(described, out, ensure_ascii=False, indent=1)
-            out.write("\n")
+        self._write(folder, DESCRIPTION)
 
     @classmethod
     def load(cls, folder: Path) -> Weights:
@@ -95,17 +84,27 @@ class Weights:
         """
         bare = (folder / DESCRIPTION).is_file()
         described = read_weights_description(folder / DESCRIPTION) if bare else read_description(folder)
-        names, weights = read_weights(folder / TABLE)
-        return cls(
-            names,
-            weights,
-            tuple(described["groups"]),
-            Calibration(*map(float, described["calibration"])),
-            described["options"],
-            described["provenance"],
-            described.get("fertility", 1),
-            tuple(described.get("extra_groups", ())),
-        )
+        return read_described(folder, described)
+
+    def _write(self, folder: Path, description: str, **own: Any) -> None:
+        """Write the table and a description, which says more than these weights do in a model."""
+        with open(folder / TABLE, "w", encoding="utf-8", newline="\n") as out:
+            rows = zip(self.names, self.weights.tolist(), strict=True)
+            out.writelines(f"{name}\t{weight!r}\n" for name, weight in rows)
+        several = {"fertility": self.fertility, "extra_groups": list(self.word_groups)}
+        described = {
+            "format": FORMAT,
+            "version": __version__,
+            **own,
+            "groups": list(self.groups),
+            **(several if self.fertility > 1 else {}),
+            "calibration": list(self.calibration),
+            "options": dict(self.options),
+            "provenance": dict(self.provenance),
+        }
+        with open(folder / description, "w", encoding="utf-8", newline="\n") as out:
+            json.dump(described, out, ensure_ascii=False, indent=1)
+            out.write("\n")
 
     def named(self, names: Sequence[str]) -> np.ndarray:
         """Return the weights of features by name, float64; 0 for those that are not among them."""
@@ -126,6 +125,21 @@ class Weights:
         except ValueError as error:
             raise InputError(f"{where}: {error}; get the weights again, or train anew") from None
         return replace(self, names=expected, weights=weights, missing=missing)
+
+
+def read_described(folder: Path, described: Mapping[str, Any]) -> Weights:
+    """Read the table of a folder, given its checked description."""
+    names, weights = read_weights(folder / TABLE)
+    return Weights(
+        names,
+        weights,
+        tuple(described["groups"]),
+        Calibration(*map(float, described["calibration"])),
+        described["options"],
+        described["provenance"],
+        described.get("fertility", 1),
+        tuple(described.get("extra_groups", ())),
+    )
 
 
 def names_of(groups: Sequence[str], word_groups: Sequence[str], resources: Resources) -> tuple[str, ...]:
@@ -165,14 +179,3 @@ def missing_note(missing: Sequence[str]) -> str:
         else (f"{len(missing)} features have no weight and count 0")
     )
     return f"{told} ({named}); train anew to use them"
-
-
-def several_links(fertility: int, word_groups: tuple[str, ...]) -> dict[str, Any]:
-    """Return what a description says of words with several links: nothing where they have one."""
-    return {"fertility": fertility, "extra_groups": list(word_groups)} if fertility > 1 else {}
-
-
-def write_table(path: Path, names: tuple[str, ...], weights: np.ndarray) -> None:
-    """Write ``feature name TAB weight``, a line a feature."""
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
-        out.writelines(f"{name}\t{weight!r}\n" for name, weight in zip(names, weights.tolist(), strict=True))

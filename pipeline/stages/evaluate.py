@@ -14,6 +14,7 @@ import numpy as np
 from align.core.arrays import load_array
 from align.data.corpus import Corpus
 from align.evaluation import metrics
+from align.features import PairBlock
 from align.links import Link, format_pharaoh
 from align.model.aligner import Aligner
 from align.problems.labels import Labels
@@ -100,7 +101,7 @@ def _links_of(
     aligner: Aligner, corpus: Corpus, bias: float, posteriors: Posteriors | None
 ) -> list[list[Link]]:
     """Return the model's links of each pair, between surface tokens, with confidences."""
-    found = aligner.align_block(corpus, bias=bias, posteriors=posteriors)
+    found = aligner.align_block(PairBlock(corpus, posteriors=posteriors), bias=bias)
     sure = np.ones(len(found.source), dtype=bool)
     return _by_pair(found.offsets, found.source, found.target, sure, found.confidence)
 

@@ -26,11 +26,11 @@ from align.features import (
     GROUPS,
     WORD_GROUPS,
     Edges,
+    PairBlock,
     Resources,
     compute,
     feature_names,
     parse_groups,
-    parse_word_groups,
     word_feature_names,
 )
 from align.features.edges import save_description
@@ -128,7 +128,7 @@ def check(config: Config) -> None:
 
 def _chosen(groups: str, extra: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
     try:
-        return parse_groups(groups), parse_word_groups(extra)
+        return parse_groups(groups, GROUPS, "groups"), parse_groups(extra, WORD_GROUPS, "extra")
     except InputError as error:
         raise InputError(f"featurize.{error}") from None
 
@@ -152,13 +152,8 @@ def describe() -> str:
 def fill(task: Task) -> None:
     """Write the features of a run of pairs into their place in the file, in any process."""
     pairs, resources, stored = _load(task.inputs)
-    part = compute(
-        pairs.block(task.start, task.stop),
-        resources,
-        groups=task.groups,
-        posteriors=None if stored is None else stored.block(task.start, task.stop),
-        word_groups=task.word_groups,
-    )
+    block = PairBlock(pairs, posteriors=stored).block(task.start, task.stop)
+    part = compute(block, resources, groups=task.groups, word_groups=task.word_groups)
     assert part.word_features is not None  # there is a group at least
     shapes = load_array(Path(task.edges) / "shapes.npy")
     starts = (edge_offsets(shapes), *word_offsets(shapes))

@@ -85,5 +85,7 @@ def tiny_model(tmp_path_factory):
     text = {side: TextProcessor(code).settings() for side, code in (("source", "en"), ("target", "fr"))}
     folder = tmp_path_factory.mktemp("models") / "<b>tiny"
     history = {"corpus": "<i>corpus", "status": "converged", "gap": 0.004, "primal": 0.5, "passes": 7}
-    Model(weights, names, groups, resources, text, (1.0, 0.0), {"solver": "bcfw"}, history).save(folder)
+    Model(
+        names, weights, groups, (1.0, 0.0), {"solver": "bcfw"}, history, resources=resources, text=text
+    ).save(folder)
     return folder

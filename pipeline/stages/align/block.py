@@ -15,10 +15,11 @@ from align.core.arrays import load_rows
 from align.core.errors import WorkError
 from align.core.ragged import SIDES
 from align.data.corpus import Corpus
+from align.features import PairBlock
 from align.links import Link, format_pharaoh
 from align.links.plain import pharaoh_lines
 from align.model.aligner import Aligner
-from align.model.blocklinks import BlockLinks
+from align.model.alignments import Alignments
 from align.statistics.posteriors import Posteriors
 from pipeline.stages.align.table import rows_of
 from pipeline.work.manifest import made_of
@@ -68,12 +69,11 @@ def align_lines(block: LineBlock) -> AlignedBlock:
     preprocess = Path(block.preprocess)
     own = load_rows(preprocess / "lines.npy", block.start, block.stop) - block.first
     count = block.last - block.first
+    corpus = Corpus.load_block(preprocess / "corpus", block.start, block.stop)
     stored = Path(block.posteriors) if block.posteriors else None
-    found = aligner.align_block(
-        Corpus.load_block(preprocess / "corpus", block.start, block.stop),
-        bias=block.bias,
-        posteriors=None if stored is None else Posteriors.load_block(stored, block.start, block.stop),
-    ).merged(own, count)
+    posteriors = None if stored is None else Posteriors.load_block(stored, block.start, block.stop)
+    pairs = PairBlock(corpus, posteriors=posteriors)
+    found = aligner.align_block(pairs, bias=block.bias).merged(own, count)
     _check_links(found, block)
     used = np.zeros(count, dtype=bool)
     used[own] = True
@@ -91,7 +91,7 @@ def align_lines(block: LineBlock) -> AlignedBlock:
     )
 
 
-def link_lines(found: BlockLinks, *, confidences: bool) -> bytes:
+def link_lines(found: Alignments, *, confidences: bool) -> bytes:
     """Return the links of each pair in the Pharaoh format, a line a pair, in ASCII."""
     if not confidences:
         return pharaoh_lines(found.offsets, found.source, found.target)
@@ -124,7 +124,7 @@ def model_fingerprint(model: Path) -> str:
     return found.hexdigest()[:16]
 
 
-def _check_links(found: BlockLinks, block: LineBlock) -> None:
+def _check_links(found: Alignments, block: LineBlock) -> None:
     """Assert that no link leaves its sentence pair: what reads the file may not check."""
     of_links = np.repeat(np.arange(len(found)), np.diff(found.offsets))
     for indices, side in zip((found.source, found.target), SIDES, strict=True):

@@ -4,7 +4,7 @@ Leaves, line N for input line N:
 
 * ``links.txt``: links between the tokens of ``source.txt`` and ``target.txt`` (Pharaoh, 0-based); an empty
   line where a pair has none or was rejected;
-* ``scores.txt``: the score of the pair in [0, 1] (:class:`align.model.blocklinks.BlockLinks`), empty where it
+* ``scores.txt``: the score of the pair in [0, 1] (:class:`align.model.alignments.Alignments`), empty where it
   was rejected;
 * ``links.parquet``: one row a link: line (from 1), source and target token (from 0), score, confidence.
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import WorkError
-from align.model.blocklinks import BlockLinks
+from align.model.alignments import Alignments
 
 # One row a link.
 ROW = np.dtype(
@@ -31,12 +31,12 @@ _MEANINGS = {
 _ROWS_AT_A_TIME = 1 << 17
 
 
-def rows_of(found: BlockLinks, first: int) -> np.ndarray:
+def rows_of(found: Alignments, first: int) -> np.ndarray:
     """Return the rows of the links of some lines.
 
     Parameters
     ----------
-    found : BlockLinks
+    found : Alignments
         N lines with L links.
     first : int
         The number of the first line, from 0.

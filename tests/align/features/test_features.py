@@ -14,6 +14,7 @@ from align.features import (
     DEFAULT_GROUPS,
     GROUPS,
     Edges,
+    PairBlock,
     Resources,
     compute,
     compute_parts,
@@ -175,9 +176,11 @@ def pairs_of(text, given):
 
 
 def computed(text, given, groups, **options):
-    return compute(
-        text, given, groups=groups, unknown_source=UNKNOWN_SOURCE, unknown_target=UNKNOWN_TARGET, **options
-    )
+    return compute(pairs_with(text, **options), given, groups=groups)
+
+
+def pairs_with(text, posteriors=None):
+    return PairBlock(text, UNKNOWN_SOURCE, UNKNOWN_TARGET, posteriors)
 
 
 class TestTwins:
@@ -312,9 +315,8 @@ class TestCompute:
         text, given = corpus(40), resources()
         whole = computed(text, given, DEFAULT_GROUPS)
         ends = [0]
-        for start, stop, edges in compute_parts(
-            text, given, unknown_source=UNKNOWN_SOURCE, unknown_target=UNKNOWN_TARGET
-        ):
+        for start, edges in compute_parts(pairs_with(text), given, groups=DEFAULT_GROUPS):
+            stop = start + len(edges)
             expected = whole.block(start, stop)
             assert np.array_equal(edges.features, expected.features)
             assert np.array_equal(edges.offsets, expected.offsets)
@@ -330,8 +332,7 @@ class TestCompute:
         monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
         text, given = corpus(40), resources()
         weights = np.random.default_rng(2).normal(size=len(feature_names(groups, given)))
-        unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET}
-        parts = [part for _, _, part in score_blocks(text, given, weights, groups=groups, **unknown)]
+        parts = [part for _, part in score_blocks(pairs_with(text), given, weights, groups=groups)]
         edges = computed(text, given, groups)
         assert np.array_equal(
             np.concatenate([part.scores for part in parts]), score_edges(edges.features, weights)
@@ -352,8 +353,8 @@ class TestCompute:
         assert np.diff(edges.offsets).max() > 5_000
         assert edges.offsets[-1] > 3 * 5_000
         weights = np.random.default_rng(2).normal(size=len(edges.names))
-        unknown = {"unknown_source": UNKNOWN_SOURCE, "unknown_target": UNKNOWN_TARGET, "posteriors": stored}
-        scores = [part.scores for *_, part in score_blocks(text, given, weights, groups=groups, **unknown)]
+        pairs = pairs_with(text, stored)
+        scores = [part.scores for _, part in score_blocks(pairs, given, weights, groups=groups)]
         assert len(scores) > 2
         assert np.array_equal(np.concatenate(scores), score_edges(edges.features, weights))
 
@@ -424,7 +425,7 @@ class TestCompute:
         )
         given = Resources(lexicon, None, None, vocabulary, vocabulary)
         text = Corpus(*(Sentences.from_lists([[0, 1, 2, 3, 4]]) for _ in range(2)))
-        edges = compute(text, given, groups=("chain", "context"))
+        edges = compute(PairBlock(text), given, groups=("chain", "context"))
         joint = edges.features[:, edges.names.index("chain")].reshape(5, 5)
         assert joint[2].argmax() == 2
         straight = edges.features[:, edges.names.index("left_anchor_straight")].reshape(5, 5)
@@ -459,13 +460,13 @@ class TestGroups:
         assert all("\n" not in group.meaning and len(group.meaning) < 110 for group in GROUPS.values())
 
     def test_a_list_of_groups(self):
-        assert parse_groups("position, cosine") == ("cosine", "position")
-        assert parse_groups(",".join(GROUPS)) == tuple(GROUPS)
+        assert parse_groups("position, cosine", GROUPS, "groups") == ("cosine", "position")
+        assert parse_groups(",".join(GROUPS), GROUPS, "groups") == tuple(GROUPS)
 
     @pytest.mark.parametrize("text", ["cosin", "cosine,,positio", ""])
     def test_an_unknown_group_is_an_error_that_lists_the_valid_ones(self, text):
         with pytest.raises(InputError, match=re.escape("valid: cosine, product, position")):
-            parse_groups(text)
+            parse_groups(text, GROUPS, "groups")
 
     def test_names_depend_on_the_dimensions(self):
         given = resources()
@@ -588,7 +589,7 @@ def test_scripts_agree_on_names():
         ),
     )
     text = Corpus(*(Sentences.from_lists([[0, 1]]) for _ in range(2)))
-    edges = compute(text, given, groups=("spelling",))
+    edges = compute(PairBlock(text), given, groups=("spelling",))
     cognate = edges.features[:, edges.names.index("common_letters")].reshape(2, 2)
     assert cognate[0, 0] > 0.85 * SCALE
     assert cognate[1, 1] == SCALE

@@ -7,7 +7,15 @@ import pytest
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
-from align.features import WORD_GROUPS, Edges, compute, compute_parts, parse_word_groups, word_feature_names
+from align.features import (
+    WORD_GROUPS,
+    Edges,
+    PairBlock,
+    compute,
+    compute_parts,
+    parse_groups,
+    word_feature_names,
+)  # fmt: skip
 from align.features.groups import SCALE
 from tests.align import toy
 
@@ -34,11 +42,8 @@ def sampled(text, seed=2):
 
 
 def computed(text, groups=GROUPS, **options):
-    return compute(
-        text, RESOURCES, groups=("position",), word_groups=groups,
-        unknown_source=UNKNOWN, unknown_target=UNKNOWN,
-        **options,
-    )  # fmt: skip
+    pairs = PairBlock(text, UNKNOWN, UNKNOWN, **options)
+    return compute(pairs, RESOURCES, groups=("position",), word_groups=groups)
 
 
 def twin(words, vocabulary, made):
@@ -94,11 +99,10 @@ def test_words_stay_with_their_pairs(monkeypatch, tmp_path):
     again = computed(text, posteriors=stored)
     parts = [
         edges.take(np.arange(len(edges)))
-        for *_, edges in compute_parts(
-            text, RESOURCES, groups=("position",), word_groups=GROUPS, unknown_source=UNKNOWN,
-            unknown_target=UNKNOWN, posteriors=stored,
+        for _, edges in compute_parts(
+            PairBlock(text, UNKNOWN, UNKNOWN, stored), RESOURCES, groups=("position",), word_groups=GROUPS
         )
-    ]  # fmt: skip
+    ]
     assert len(parts) > 5
     whole.save(tmp_path)
     chosen = np.array([31, 4, 4, 0])
@@ -129,8 +133,8 @@ def test_without_groups_there_are_none(tmp_path):
 
 
 def test_groups_are_read_in_the_order_of_the_table():
-    assert parse_word_groups("content, always") == ("always", "content")
+    assert parse_groups("content, always", WORD_GROUPS, "extra") == ("always", "content")
     with pytest.raises(InputError, match="extra: 'often' is no feature group; valid: always, unexpected"):
-        parse_word_groups("always,often")
+        parse_groups("always,often", WORD_GROUPS, "extra")
     with pytest.raises(InputError, match="names no feature group"):
-        parse_word_groups(" ,")
+        parse_groups(" ,", WORD_GROUPS, "extra")

@@ -5,7 +5,7 @@ import unicodedata
 
 import numpy as np
 
-from align.features import chain
+from align.features import GROUPS, chain
 from align.text.words import normal_number
 
 
@@ -96,16 +96,9 @@ def kind_of(word):
     return "word" if any(letter.isalnum() for letter in word) else "punctuation"
 
 
-SPELLING = (
-    "same_word", "same_punctuation", "other_punctuation", "punctuation_and_word", "same_number",
-    "other_number", "number_and_word", "prefix", "long_prefix", "common_letters", "cognate",
-    "length_difference",
-)  # fmt: skip
-
-
 def spelling_of(a, b):
     kinds = {kind_of(a), kind_of(b)}
-    row = dict.fromkeys(SPELLING, 0.0)
+    row = dict.fromkeys(GROUPS["spelling"].names(None), 0.0)
     if len(kinds) == 2:
         row["punctuation_and_word" if "punctuation" in kinds else "number_and_word"] = 1.0
     elif kinds == {"punctuation"}:

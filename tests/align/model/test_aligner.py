@@ -12,8 +12,9 @@ import align
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
+from align.features import PairBlock
 from align.model.aligner import Aligner
-from align.model.blocklinks import BlockLinks
+from align.model.alignments import Alignments
 from align.model.pairs import SideText, located
 from tests.align import toy
 
@@ -77,10 +78,10 @@ class TestLinks:
         parents = np.array([0, 1, 1], dtype=np.int32)
         ids = np.array([2, 7, 1], dtype=np.int32)  # house of the - maison de le, the last two one word each
         sentences = Sentences(ids, np.array([0, 3]), parents)
-        found = of(toy.toy_model()).align_block(Corpus(sentences, sentences))
+        found = of(toy.toy_model()).align_block(PairBlock(Corpus(sentences, sentences)))
         assert found.pairs(0) == [(0, 0), (1, 1)]
         separate = of(toy.toy_model()).align_block(
-            Corpus(Sentences.from_lists([ids]), Sentences.from_lists([ids]))
+            PairBlock(Corpus(Sentences.from_lists([ids]), Sentences.from_lists([ids])))
         )
         assert found.score[1] == separate.score[1:].max()
         assert found.mass[0] == pytest.approx(separate.mass[0])
@@ -260,7 +261,7 @@ class TestBlocks:
         for _ in range(2):
             lengths = generator.integers(0, 9, count)
             sides.append(Sentences.from_lists([generator.integers(0, 12, length) for length in lengths]))
-        return Corpus(*sides)
+        return PairBlock(Corpus(*sides))
 
     def test_a_block_gives_what_its_pairs_give(self, model, monkeypatch):
         aligner, corpus = of(model), self.corpus()
@@ -268,7 +269,7 @@ class TestBlocks:
         monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 50)
         for name in ("offsets", "source", "target", "score", "confidence", "mass", "weight"):
             assert np.array_equal(getattr(aligner.align_block(corpus), name), getattr(whole, name)), name
-        parts = BlockLinks.join(
+        parts = Alignments.join(
             [aligner.align_block(corpus.block(*ends)) for ends in pairwise((0, 7, 7, 40))]
         )
         assert np.array_equal(parts.score, whole.score)
@@ -279,8 +280,9 @@ class TestBlocks:
         assert (len(found), found.offsets.tolist(), len(found.score)) == (0, [0], 0)
 
     def test_links_lie_inside_their_pairs(self, model):
-        corpus = self.corpus()
-        found = of(model).align_block(corpus, bias=2.0)
+        block = self.corpus()
+        corpus = block.corpus
+        found = of(model).align_block(block, bias=2.0)
         for pair, (n, m) in enumerate(zip(corpus.source.lengths(), corpus.target.lengths(), strict=True)):
             links = found.pairs(pair)
             assert all(0 <= j < n and 0 <= k < m for j, k in links)
@@ -288,17 +290,19 @@ class TestBlocks:
 
     def test_sentence_scores(self, model):
         aligner = of(model)
-        good = aligner.align_block(Corpus(*(Sentences.from_lists([[2, 3, 4]]) for _ in range(2))))
+        good = aligner.align_block(PairBlock(Corpus(*(Sentences.from_lists([[2, 3, 4]]) for _ in range(2)))))
         half = aligner.align_block(
-            Corpus(Sentences.from_lists([[2, 3, 4, 8, 9, 6]]), Sentences.from_lists([[2, 3, 4]]))
+            PairBlock(Corpus(Sentences.from_lists([[2, 3, 4, 8, 9, 6]]), Sentences.from_lists([[2, 3, 4]])))
         )
-        none = aligner.align_block(Corpus(Sentences.from_lists([[2], []]), Sentences.from_lists([[3], []])))
+        none = aligner.align_block(
+            PairBlock(Corpus(Sentences.from_lists([[2], []]), Sentences.from_lists([[3], []])))
+        )
         assert 0.9 < good.sentence_scores()[0] <= 1
         assert half.sentence_scores()[0] < 0.7
         assert none.sentence_scores().tolist() == [0.0, 0.0]
 
     def test_parts_of_a_line_are_put_together(self):
-        parts = BlockLinks.build(
+        parts = Alignments.build(
             np.array([0, 1, 1, 2]),
             np.array([0, 2, 2, 0]),
             np.array([1, 3, 3, 0]),

@@ -8,7 +8,7 @@ import pytest
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
-from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, GROUPS, WORD_GROUPS, compute
+from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, GROUPS, WORD_GROUPS, PairBlock, compute
 from align.features.groups import SCALE
 from pipeline.run.graph import STAGES
 from pipeline.stages import featurize
@@ -61,7 +61,7 @@ def test_features_of_the_labelled_pairs_in_their_order(inputs, tmp_path):
     resources = featurize.load_resources(*(inputs[name] for name in ("preprocess", "embed", "lexicon")))
     for place, (kind, pair) in enumerate(zip(KIND, PAIRS, strict=True)):
         text = (CORPUS, GOLD)[kind].block(pair, pair + 1)
-        expected = compute(text, resources, word_groups=DEFAULT_WORD_GROUPS)
+        expected = compute(PairBlock(text), resources, word_groups=DEFAULT_WORD_GROUPS)
         found = edges.block(place, place + 1)
         assert np.array_equal(found.features, expected.features)
         assert found.names == expected.names

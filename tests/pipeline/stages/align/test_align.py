@@ -15,7 +15,7 @@ from align.core.errors import InputError, WorkError
 from align.core.ragged import edge_offsets
 from align.data.corpus import Corpus, Sentences
 from align.model.aligner import Aligner
-from align.model.blocklinks import BlockLinks
+from align.model.alignments import Alignments
 from align.statistics.posteriors import SCALE
 from pipeline.run.graph import STAGES
 from pipeline.stages.align import stage
@@ -159,7 +159,7 @@ class TestLines:
 
 @pytest.mark.parametrize("last", [3, 127, 128, 4000])
 def test_texts_of_links(last):
-    found = BlockLinks.build(
+    found = Alignments.build(
         np.array([0, 0, 2]),
         np.array([0, 2, last]),
         np.array([1, last, last]),
@@ -453,11 +453,11 @@ class TestOddCorpora:
         json.dumps(context.notes)
 
     def test_a_link_outside_its_pair_stops_the_stage(self, inputs, tmp_path, monkeypatch):
-        def stray(self, corpus, **options):
-            links = BlockLinks.build(
-                *np.zeros((3, 1), np.int64), *np.ones((2, 1)), *np.ones((2, len(corpus)))
+        def stray(self, block, **options):
+            links = Alignments.build(
+                *np.zeros((3, 1), np.int64), *np.ones((2, 1)), *np.ones((2, len(block.corpus)))
             )
-            return BlockLinks(links.offsets, links.source + 40, *list(vars(links).values())[2:])
+            return Alignments(links.offsets, links.source + 40, *list(vars(links).values())[2:])
 
         monkeypatch.setattr(Aligner, "align_block", stray)
         with pytest.raises(AssertionError, match="a link outside its pair in line 2"):

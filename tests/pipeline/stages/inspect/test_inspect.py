@@ -207,7 +207,7 @@ def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
     # Features come multiplied by SCALE: with these weights a same word counts 2, the bias -0.5.
     weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names]) / SCALE
     text = {"source": TextProcessor("en").settings(), "target": TextProcessor("fr").settings()}
-    model = Model(weights, names, ("spelling",), resources, text, (1.0, 0.0), {}, {})
+    model = Model(names, weights, ("spelling",), (1.0, 0.0), {}, {}, resources=resources, text=text)
     model.save(tmp_path / "train" / "0123")
     corpus = {
         "source": ["Paris one"],

@@ -11,7 +11,7 @@ import pytest
 from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
-from align.features import Edges, Resources, compute
+from align.features import Edges, PairBlock, Resources, compute
 from align.learning import cross_validation
 from align.learning.calibration import Calibration, rare_words
 from align.learning.cross_validation import Learner, Setting
@@ -65,7 +65,9 @@ def written(folder, seed=0, count=60):
     corpus.save(folder / "preprocess" / "corpus")
     lexicon.save(folder / "lexicon")
     label(folder, Labels.from_lists(links))
-    compute(corpus, resources, groups=GROUPS, word_groups=EXTRA).save(folder / "featurize" / "edges")
+    compute(PairBlock(corpus), resources, groups=GROUPS, word_groups=EXTRA).save(
+        folder / "featurize" / "edges"
+    )
     return folder
 
 

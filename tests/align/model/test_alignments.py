@@ -5,7 +5,7 @@ import pytest
 
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
-from align.model.blocklinks import BlockLinks, linked_share, word_weights
+from align.model.alignments import Alignments, linked_share, word_weights
 
 # 1,000 words: shares of 0.9, 0.09 and 0.01.
 WORDS = Vocabulary(["the", "house", "red"], [900, 90, 10])
@@ -31,7 +31,7 @@ def test_the_score_is_the_weighted_share_of_linked_words():
 
 def test_scores_are_shares_and_nothing_has_none():
     none = np.zeros(0, dtype=np.int64)
-    found = BlockLinks.build(
+    found = Alignments.build(
         none, none, none, none * 1.0, none * 1.0, np.array([0.0, 1.0, 2.0]), np.array([0.0, 4.0, 2.0])
     )
     assert found.sentence_scores().tolist() == [0.0, 0.25, 1.0]
@@ -52,7 +52,7 @@ def test_links_are_sorted_and_the_best_of_equal_ones_stays(count, sorted_already
         if link[:3] not in best or link[3] > best[link[:3]][0]:
             best[link[:3]] = link[3:]
     expected = sorted(best)
-    found = BlockLinks.build(pairs.astype(np.int64), source, target, score, confidence, *np.ones((2, 7)))
+    found = Alignments.build(pairs.astype(np.int64), source, target, score, confidence, *np.ones((2, 7)))
     assert np.diff(found.offsets).tolist() == [sum(link[0] == pair for link in expected) for pair in range(7)]
     assert [link for pair in range(7) for link in found.pairs(pair)] == [link[1:] for link in expected]
     assert list(zip(found.score, found.confidence, strict=True)) == [best[link] for link in expected]

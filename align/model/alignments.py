@@ -19,7 +19,7 @@ _FREQUENT = 0.01
 
 
 @dataclass(frozen=True)
-class BlockLinks:
+class Alignments:
     """Links between the surface tokens of N sentence pairs.
 
     The score of a sentence pair is the share of its words, of both sides, that are linked, each as far as the
@@ -74,7 +74,7 @@ class BlockLinks:
         confidence: np.ndarray,
         mass: np.ndarray,
         weight: np.ndarray,
-    ) -> BlockLinks:
+    ) -> Alignments:
         """Sort links between analysis tokens into pairs, and merge those that are one between surface tokens.
 
         Of several links between the same two surface tokens the one with the highest score stays.
@@ -107,21 +107,15 @@ class BlockLinks:
         )
 
     @classmethod
-    def join(cls, parts: Sequence[BlockLinks]) -> BlockLinks:
+    def join(cls, parts: Sequence[Alignments]) -> Alignments:
         """Put the pairs of several blocks one after the other."""
-        counts = [np.zeros(1, dtype=np.int64), *(np.diff(part.offsets) for part in parts)]
-        empty = np.zeros(0)
-        return cls(
-            np.cumsum(np.concatenate(counts)),
-            np.concatenate([empty.astype(np.int32), *(part.source for part in parts)]),
-            np.concatenate([empty.astype(np.int32), *(part.target for part in parts)]),
-            np.concatenate([empty, *(part.score for part in parts)]),
-            np.concatenate([empty, *(part.confidence for part in parts)]),
-            np.concatenate([empty, *(part.mass for part in parts)]),
-            np.concatenate([empty, *(part.weight for part in parts)]),
-        )
+        empty = cls.build(*np.zeros((3, 0), dtype=np.int64), *np.zeros((4, 0)))
+        parts = [empty, *parts]
+        lengths = np.concatenate([np.diff(part.offsets) for part in parts])
+        columns = zip(*(list(vars(part).values())[1:] for part in parts), strict=True)
+        return cls(offsets_of(lengths), *map(np.concatenate, columns))
 
-    def merged(self, lines: np.ndarray, count: int) -> BlockLinks:
+    def merged(self, lines: np.ndarray, count: int) -> Alignments:
         """Put the pairs that are parts of one line together.
 
         Parameters
@@ -137,7 +131,7 @@ class BlockLinks:
         mass, weight = (
             np.bincount(lines, weights=values, minlength=count) for values in (self.mass, self.weight)
         )
-        return BlockLinks.build(of_links, self.source, self.target, self.score, self.confidence, mass, weight)
+        return Alignments.build(of_links, self.source, self.target, self.score, self.confidence, mass, weight)
 
 
 def word_weights(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
