@@ -25,7 +25,7 @@ from typing import Any, BinaryIO
 
 import numpy as np
 
-from align.core.errors import InputError
+from align.core.files import readable
 
 REMEDY = "make it again (what a stage left: with --force)"
 
@@ -147,7 +147,7 @@ def write_rows(path: Path, start: int, values: np.ndarray) -> None:
     OSError
         If they cannot be written.
     """
-    with _telling(path, REMEDY), open(path, "rb") as file:
+    with readable(path, "no array can be read", REMEDY), open(path, "rb") as file:
         dtype, shape, order = _header(file)
         begin, row = file.tell(), dtype.itemsize * math.prod(shape[1:])
         if (dtype, shape[1:], order) != (values.dtype, values.shape[1:], "C") or not (
@@ -176,7 +176,7 @@ def load_array(path: Path, *, mapped: bool = False, remedy: str = REMEDY) -> np.
     InputError
         If there is no such file, it holds Python objects or no array, or its size is not what it says.
     """
-    with _telling(path, remedy), open(path, "rb") as file:
+    with readable(path, "no array can be read", remedy), open(path, "rb") as file:
         dtype, shape, order = _header(file)
         start, size = file.tell(), dtype.itemsize * math.prod(shape)
         if mapped and size and start + size > MAPPED_FROM:
@@ -204,7 +204,7 @@ def load_rows(path: Path, start: int, stop: int, *, remedy: str = REMEDY) -> np.
     InputError
         As for :func:`load_array`, and if there are not so many rows.
     """
-    with _telling(path, remedy), open(path, "rb") as file:
+    with readable(path, "no array can be read", remedy), open(path, "rb") as file:
         dtype, shape, order = _header(file)
         if not shape or order != "C" or not 0 <= start <= stop <= shape[0]:
             raise ValueError(f"no rows {start} to {stop} in the shape {shape}")
@@ -230,19 +230,6 @@ def _read(file: BufferedReader, values: np.ndarray) -> np.ndarray:
     if values.size and file.readinto(values.reshape(-1, order="A").view(np.uint8).data) != values.nbytes:
         raise ValueError("cut off while it was read")
     return values
-
-
-@contextmanager
-def _telling(path: Path, remedy: str) -> Iterator[None]:
-    """Tell whatever is wrong with a file in one way."""
-    try:
-        yield
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing; {remedy}") from None
-    except OSError as error:
-        raise InputError(f"{path}: no array can be read ({error.strerror or error}); {remedy}") from None
-    except (ValueError, EOFError) as error:
-        raise InputError(f"{path}: no array can be read ({error}); {remedy}") from None
 
 
 def _header(file: BinaryIO) -> tuple[np.dtype[Any], tuple[int, ...], str]:

@@ -1,4 +1,4 @@
-"""Files that appear under their name only when they are whole, and second names for files."""
+"""Files that appear under their name only when they are whole, second names for files, faults in reading."""
 
 from __future__ import annotations
 
@@ -8,6 +8,21 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from align.core.errors import InputError
+
+
+@contextmanager
+def readable(path: Path, fault: str, remedy: str) -> Iterator[None]:
+    """Tell whatever is wrong with a file that is read in one way, as an InputError."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise InputError(f"{path}: missing; {remedy}") from None
+    except OSError as error:
+        raise InputError(f"{path}: {fault} ({error.strerror or error}); {remedy}") from None
+    except (ValueError, OverflowError, EOFError) as error:
+        raise InputError(f"{path}: {fault} ({error}); {remedy}") from None
 
 
 @contextmanager

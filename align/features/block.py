@@ -167,7 +167,7 @@ class Side(NamedTuple):
     ) -> Side:
         """Gather the words of sentences, given the corpus's tokens and the number of unknown words."""
         limit = len(vocabulary) + unknown
-        words, tokens = _distinct(sentences.ids, limit)
+        words, tokens = np.unique(sentences.ids, return_inverse=True)
         if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < limit:
             raise ValueError(
                 f"features: word ids {words[0]} to {words[-1]}, "
@@ -223,10 +223,8 @@ class Block:
 
     Attributes
     ----------
-    pairs : PairBlock
-        Where they come from.
-    resources : Resources
-        The statistics.
+    pairs, resources
+        Where the words come from, and the statistics.
     shapes : ndarray of int32, shape (N, 2)
         Numbers of words of each pair.
     offsets : ndarray of int64, shape (N + 1,)
@@ -313,17 +311,3 @@ def ends(block: Block) -> Ends:
     row, column = np.divmod(np.arange(len(pair)) - block.offsets[pair], block.shapes[pair, 1])
     source, target = block.source.starts[pair] + row, block.target.starts[pair] + column
     return Ends(pair, source, target, block.source.tokens[source], block.target.tokens[target])
-
-
-def _distinct(ids: np.ndarray, limit: int) -> tuple[np.ndarray, np.ndarray]:
-    """Return the distinct ids, ascending, and the place of each id among them; ids are below ``limit``."""
-    if 16 * len(ids) < limit or not 0 <= int(ids.min()) <= int(ids.max()) < limit:
-        words, places = np.unique(ids, return_inverse=True)
-        return words, places
-    # Of many words it is quicker to tick off than to sort.
-    there = np.zeros(limit, dtype=bool)
-    there[ids] = True
-    words = np.flatnonzero(there)
-    place = np.empty(limit, dtype=np.int32)
-    place[words] = np.arange(len(words), dtype=np.int32)
-    return words, place[ids]

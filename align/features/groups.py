@@ -118,8 +118,8 @@ GROUPS: dict[str, Group] = {
         "the two word vectors side by side; cannot prefer one perfect matching to another",
         cosine.concat_names,
         cosine.fill_concat,
-        needs=("vectors",),
         default=False,
+        needs=("vectors",),
     ),
 }
 DEFAULT_GROUPS = tuple(name for name, group in GROUPS.items() if group.default)

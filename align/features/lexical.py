@@ -63,16 +63,10 @@ def expected_links(block: Block) -> np.ndarray:
 
 def null_probabilities(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return p(word|NULL) of each source and of each target token, float32."""
-    of_source, of_target = (block.whole or block).shared(_null_of_words)
-    return of_source[block.source.tokens], of_target[block.target.tokens]
-
-
-def _null_of_words(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    lexicon = block.resources.lexicon
-    return (
-        block.source.of_words(None if lexicon is None else lexicon.null_reverse),
-        block.target.of_words(None if lexicon is None else lexicon.null_forward),
-    )
+    lexicon, source, target = block.resources.lexicon, block.source, block.target
+    of_source = source.of_words(None if lexicon is None else lexicon.null_reverse)
+    of_target = target.of_words(None if lexicon is None else lexicon.null_forward)
+    return of_source[source.tokens], of_target[target.tokens]
 
 
 def _look_up(block: Block, lexicon: Lexicon, tables: tuple[np.ndarray, ...]) -> np.ndarray:

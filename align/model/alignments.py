@@ -33,14 +33,11 @@ class Alignments:
         The links of pair i are ``offsets[i]:offsets[i + 1]``, sorted by source, then target token.
     source, target : ndarray of int32, shape (L,)
         Surface tokens, counted within the line.
-    score : ndarray of float64, shape (L,)
-        The model's score of each link.
-    confidence : ndarray of float64, shape (L,)
-        Probability that the link is right, in [0, 1].
-    mass : ndarray of float64, shape (N,)
-        Sum over the analysis tokens of both sides of their weight times the confidence of their best link.
-    weight : ndarray of float64, shape (N,)
-        Sum of the weights of the analysis tokens of both sides; at least ``mass``.
+    score, confidence : ndarray of float64, shape (L,)
+        The model's score of each link; the probability that it is right, in [0, 1].
+    mass, weight : ndarray of float64, shape (N,)
+        Sums over the analysis tokens of both sides: of their weights times the confidence of their best
+        link, and of their weights alone.
     """
 
     offsets: np.ndarray
@@ -51,13 +48,13 @@ class Alignments:
     mass: np.ndarray
     weight: np.ndarray
 
-    def __len__(self) -> int:
-        return len(self.offsets) - 1
-
     def sentence_scores(self) -> np.ndarray:
         """Return the score of each pair, float64 in [0, 1], shape (N,); 0 for a pair without words."""
         some = self.weight > 0
         return np.where(some, np.minimum(1.0, self.mass / np.where(some, self.weight, 1.0)), 0.0)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
 
     def pairs(self, pair: int) -> list[tuple[int, int]]:
         """Return the links of one pair."""

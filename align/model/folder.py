@@ -31,14 +31,7 @@ from align.core.files import link_or_copy
 from align.core.ragged import SIDES
 from align.features import Resources, feature_names
 from align.learning.calibration import Calibration
-from align.model.reading import (
-    REMEDY,
-    read_description,
-    read_lexicon,
-    read_links,
-    read_vectors,
-    read_vocabulary,
-)
+from align.model import reading
 from align.model.weights import Weights, by_name, names_of, read_described
 from align.statistics.expected_links import ExpectedLinks
 
@@ -148,26 +141,30 @@ class Model(Weights):
             If a file is missing, is not of the form expected, or does not fit the others; the message
             names it.
         """
-        described = read_description(folder)
+        described = reading.read_description(folder)
         sizes = described["sizes"]
         vocabularies = []
         for side in SIDES:
             path = folder / f"{side}.vocabulary.tsv"
-            vocabulary = read_vocabulary(path)
+            vocabulary = reading.read_vocabulary(path)
             if len(vocabulary) != sizes[f"{side}_words"]:
-                raise InputError(f"{path}: {len(vocabulary)} words, not {sizes[f'{side}_words']}; {REMEDY}")
+                raise InputError(
+                    f"{path}: {len(vocabulary)} words, not {sizes[f'{side}_words']}; {reading.REMEDY}"
+                )
             vocabularies.append(vocabulary)
         lengths = (len(vocabularies[0]), len(vocabularies[1]))
         lexicon = (
-            None if sizes["cells"] is None else read_lexicon(folder / "lexicon", sizes["cells"], lengths)
+            None
+            if sizes["cells"] is None
+            else reading.read_lexicon(folder / "lexicon", sizes["cells"], lengths)
         )
         links, jumps = None, sizes.get("jumps")
         if lexicon is not None and jumps is not None:
-            links = read_links(folder / "lexicon" / "links", lexicon, jumps)
+            links = reading.read_links(folder / "lexicon" / "links", lexicon, jumps)
         vectors: list[np.ndarray | None] = [None, None]
         if sizes["dimensions"] is not None:
             vectors = [
-                read_vectors(folder / f"{side}.vectors.npy", (length, sizes["dimensions"]))
+                reading.read_vectors(folder / f"{side}.vectors.npy", (length, sizes["dimensions"]))
                 for side, length in zip(SIDES, lengths, strict=True)
             ]
         given = read_described(folder, described)
@@ -178,7 +175,7 @@ class Model(Weights):
             learnt = replace(given, names=names, weights=weights, missing=missing)
             return cls(**vars(learnt), resources=resources, text=described["text"])
         except ValueError as error:
-            raise InputError(f"{folder}: {error}; {REMEDY}") from None
+            raise InputError(f"{folder}: {error}; {reading.REMEDY}") from None
 
 
 def _jumps(links: ExpectedLinks | None) -> list[int] | None:

@@ -14,6 +14,7 @@ import numpy as np
 
 from align.core.arrays import load_array
 from align.core.errors import InputError
+from align.core.files import readable
 from align.core.mapped import give_pages_back
 from align.core.ragged import SIDES
 from align.core.version import __version__
@@ -165,13 +166,8 @@ def read_weights(path: Path) -> tuple[tuple[str, ...], np.ndarray]:
 
 
 def _lines(path: Path) -> list[str]:
-    try:
-        with open(path, encoding="utf-8", newline="\n") as file:
-            lines = file.read().split("\n")
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing; {REMEDY}") from None
-    except (ValueError, OSError) as error:
-        raise InputError(f"{path}: cannot be read ({error}); {REMEDY}") from None
+    with readable(path, "cannot be read", REMEDY), open(path, encoding="utf-8", newline="\n") as file:
+        lines = file.read().split("\n")
     if lines.pop():
         raise InputError(f"{path}:{len(lines) + 1}: cut off, the line has no end; {REMEDY}")
     return lines
@@ -185,12 +181,8 @@ def read_vocabulary(path: Path) -> Vocabulary:
     InputError
         If it is missing or no vocabulary.
     """
-    try:
+    with readable(path, "no vocabulary can be read", REMEDY):
         return Vocabulary.load(path)
-    except FileNotFoundError:
-        raise InputError(f"{path}: missing; {REMEDY}") from None
-    except (UnicodeDecodeError, OverflowError, OSError) as error:
-        raise InputError(f"{path}: no vocabulary can be read ({error}); {REMEDY}") from None
 
 
 def read_lexicon(folder: Path, cells: int, words: tuple[int, int]) -> Lexicon:

@@ -42,50 +42,40 @@ def find_model(name: str | Path) -> Path:
         If there is neither.
     """
     path = Path(name)
-    if (path / MODEL).is_file():
-        return path
-    found = _named(path, shipped_models())
+    found = _find(path, MODEL)
     if found is not None:
         return found
-    if (path / WEIGHTS).is_file() or _named(path, shipped_weights()) is not None:
+    if _find(path, WEIGHTS) is not None:
         raise InputError(
             f"{name}: weights without statistics, with which no text can be aligned; run the pipeline on a "
             f"bitext (train.weights={name}) and take the model it leaves in latest/train"
         )
     if path.is_dir():
         raise InputError(f"{path / MODEL}: missing, so {path} is no model; give the folder of a model")
-    known = _names(shipped_models())
+    known = _names(MODEL)
     raise InputError(f"{name}: no such model; give a folder with a {MODEL}, or a shipped model ({known})")
 
 
 def find_weights(name: str | Path) -> Path:
-    """Return the folder of weights or of a model: ``name`` where it is one, else what is shipped under it.
-
-    Raises
-    ------
-    InputError
-        If there is neither.
-    """
-    path = Path(name)
-    if (path / WEIGHTS).is_file() or (path / MODEL).is_file():
-        return path
-    shipped = [*shipped_weights(), *shipped_models()]
-    found = _named(path, shipped)
+    """Return the folder of weights or of a model, as :func:`find_model` does; of one name the weights."""
+    found = _find(Path(name), WEIGHTS, MODEL)
     if found is None:
-        known = _names(shipped)
+        known = _names(WEIGHTS, MODEL)
         raise InputError(
             f"{name}: no such weights; give a folder with a {WEIGHTS} or {MODEL}, or shipped ones ({known})"
         )
     return found
 
 
-def _names(shipped: list[Path]) -> str:
-    return ", ".join(path.name for path in shipped) or "none"
+def _names(*files: str) -> str:
+    return ", ".join(path.name for file in files for path in _shipped(file)) or "none"
 
 
-def _named(path: Path, shipped: list[Path]) -> Path | None:
-    """Return the shipped folder that a path names, as NAME or as models/NAME."""
+def _find(path: Path, *files: str) -> Path | None:
+    """Return a path where it is a folder with one of the files, else the shipped folder that it names."""
+    if any((path / file).is_file() for file in files):
+        return path
     # "models/en-fr" is what the documentation writes: it must work outside a checkout too.
     if path.parts and path.parts in ((path.name,), ("models", path.name)):
-        return next((each for each in shipped if each.name == path.name), None)
+        return next((each for file in files for each in _shipped(file) if each.name == path.name), None)
     return None

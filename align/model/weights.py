@@ -68,11 +68,6 @@ class Weights:
     word_groups: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
 
-    def save(self, folder: Path) -> None:
-        """Write both files into ``folder``, made if missing."""
-        folder.mkdir(parents=True, exist_ok=True)
-        self._write(folder, DESCRIPTION)
-
     @classmethod
     def load(cls, folder: Path) -> Weights:
         """Read what :meth:`save` wrote, or the weights of a model.
@@ -85,6 +80,11 @@ class Weights:
         bare = (folder / DESCRIPTION).is_file()
         described = read_weights_description(folder / DESCRIPTION) if bare else read_description(folder)
         return read_described(folder, described)
+
+    def save(self, folder: Path) -> None:
+        """Write both files into ``folder``, made if missing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        self._write(folder, DESCRIPTION)
 
     def _write(self, folder: Path, description: str, **own: Any) -> None:
         """Write the table and a description, which says more than these weights do in a model."""

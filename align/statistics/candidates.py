@@ -134,7 +134,7 @@ def _find(texts, tables, settings, counts, found):  # type: ignore[no-untyped-de
     for i in range(len(source_offsets) - 1):
         n, m = source_offsets[i + 1] - source_offsets[i], target_offsets[i + 1] - target_offsets[i]
         edges, longest = max(edges, n * m), max(longest, n, m)
-    cell_of = np.empty(edges, dtype=np.int32)
+    cell_of, kept = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.bool_)
     ahead, back = np.empty(edges, dtype=np.float32), np.empty(edges, dtype=np.float32)
     lowest, reverse_lowest = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
     count, reverse_count = 0, 0
@@ -144,24 +144,30 @@ def _find(texts, tables, settings, counts, found):  # type: ignore[no-untyped-de
         words, other_words = source[first : first + n], target[start : start + m]
         _score(words, other_words, tables, settings, (cell_of, ahead, back), (lowest, reverse_lowest))
         for j in range(n):
-            before = reverse_count
             for k in range(m):
                 edge = j * m + k
-                if back[edge] >= reverse_lowest[j] or ahead[edge] >= lowest[k]:
-                    reverse_places[reverse_count] = k
-                    reverse_cells[reverse_count] = cell_of[edge]
-                    reverse_count += 1
-            counts[1][first + j] = reverse_count - before
-        for k in range(m):
-            before = count
-            for j in range(n):
-                edge = j * m + k
-                if back[edge] >= reverse_lowest[j] or ahead[edge] >= lowest[k]:
-                    places[count] = j
-                    cells[count] = cell_of[edge]
-                    count += 1
-            counts[0][start + k] = count - before
+                kept[edge] = back[edge] >= reverse_lowest[j] or ahead[edge] >= lowest[k]
+        pair = (kept, cell_of)
+        into = counts[1][first:], reverse_places, reverse_cells
+        reverse_count = _write_kept(pair, (n, m), (m, 1), into, reverse_count)
+        count = _write_kept(pair, (m, n), (1, m), (counts[0][start:], places, cells), count)
     return count, reverse_count
+
+
+@kernel
+def _write_kept(pair, sizes, steps, into, end):  # type: ignore[no-untyped-def]
+    """Write what is kept of a pair word by word of one side, from ``end`` on; return the new end."""
+    kept, cell_of = pair
+    counts, places, cells = into
+    for word in range(sizes[0]):
+        before = end
+        for other in range(sizes[1]):
+            edge = word * steps[0] + other * steps[1]
+            if kept[edge]:
+                places[end], cells[end] = other, cell_of[edge]
+                end += 1
+        counts[word] = end - before
+    return end
 
 
 @kernel(error_model="numpy")

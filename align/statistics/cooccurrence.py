@@ -53,7 +53,7 @@ class Bags(NamedTuple):
     def counts(self, size: int) -> np.ndarray:
         """Return the occurrences of each of ``size`` words, int64, shape (size,)."""
         counts = np.zeros(size, dtype=np.int64)
-        _add_repeats(self.words, self.repeats, counts)
+        sum_by_word(self.words, self.repeats, counts)
         return counts
 
 
@@ -209,7 +209,7 @@ def shrunk(values: np.ndarray, size: int) -> np.ndarray:
 def invert(bag: Bags, size: int) -> Postings:
     """Return the inverted index of ``size`` words."""
     offsets = np.zeros(size + 1, dtype=np.int64)
-    _count_words(bag.words, offsets[1:])
+    count_words(bag.words, offsets[1:])
     np.cumsum(offsets, out=offsets)
     sentences = np.empty(len(bag.words), dtype=np.int32)
     repeats = np.empty(len(bag.words), dtype=np.float32)
@@ -293,17 +293,17 @@ def _fill_postings(bag: Bags, places: np.ndarray, sentences: np.ndarray, repeats
 
 
 @kernel
-def _count_words(words: np.ndarray, counts: np.ndarray) -> None:
+def count_words(words: np.ndarray, counts: np.ndarray) -> None:
     """Count the entries of each word; NumPy's bincount would first make 8 bytes of each of 4."""
     for word in words:
         counts[word] += 1
 
 
 @kernel
-def _add_repeats(words: np.ndarray, repeats: np.ndarray, counts: np.ndarray) -> None:
-    """Add up the occurrences of each word."""
+def sum_by_word(words: np.ndarray, values: np.ndarray, totals: np.ndarray) -> None:
+    """Add the value of each entry to the total of its word."""
     for entry in range(len(words)):
-        counts[words[entry]] += np.int64(repeats[entry])
+        totals[words[entry]] += values[entry]
 
 
 @kernel

@@ -10,11 +10,11 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.mapped import give_pages_back
 from align.statistics.lexicon import Lexicon
-from align.statistics.records import REMEDY, check_columns, load_columns, save_record
+from align.statistics.records import REMEDY, Record, check_columns, load_columns
 
 
 @dataclass(frozen=True)
-class ExpectedLinks:
+class ExpectedLinks(Record):
     """Expected numbers of links, from which those of text that was not sampled follow.
 
     The cells are those of the :class:`align.statistics.lexicon.Lexicon` they go with. Forward: target words
@@ -42,10 +42,6 @@ class ExpectedLinks:
     null_reverse: np.ndarray
     forward_jumps: np.ndarray
     reverse_jumps: np.ndarray
-
-    def save(self, folder: Path) -> None:
-        """Write one ``.npy`` file a field into ``folder``, made if missing."""
-        save_record(self, folder)
 
     @classmethod
     def load(cls, folder: Path, lexicon: Lexicon) -> ExpectedLinks:

@@ -21,7 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.core.kernels import kernel
+from align.core.kernels import Arrays, kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus
 from align.statistics import model1
@@ -38,11 +38,11 @@ from align.statistics.cooccurrence import (
 )
 from align.statistics.mapper import Mapper, Threads, writable
 from align.statistics.model1 import Cells, Tables, WordFactors
-from align.statistics.records import check_columns, check_offsets, load_columns, save_record
+from align.statistics.records import Record, check_columns, check_offsets, load_columns
 
 
 @dataclass(frozen=True)
-class Lexicon:
+class Lexicon(Record):
     """Sparse tables over the pairs of words that occur together, row by row.
 
     Attributes
@@ -112,10 +112,6 @@ class Lexicon:
             moved(self.source_counts, source_ids, n_source),
             moved(self.target_counts, target_ids, n_target),
         )
-
-    def save(self, folder: Path) -> None:
-        """Write one ``.npy`` file a field into ``folder``, made if missing."""
-        save_record(self, folder)
 
     @classmethod
     def load(cls, folder: Path, *, mapped: bool = False) -> Lexicon:
@@ -262,10 +258,8 @@ def begin_cells(
 
     Parameters
     ----------
-    source, target
-        The whole index.
-    shard : tuple of int
-        The first source word, and the one behind the last.
+    source, target, shard
+        The whole index, and a run of source words.
     sizes : ndarray of int64
         Cells of the shard's words in the corpus.
     counts : WordCounts
@@ -311,24 +305,13 @@ def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray
     n, m = block.source.lengths(), block.target.lengths()
     offsets = offsets_of(n.astype(np.int64) * m)
     found = np.empty(offsets[-1], dtype=np.int64)
-    _find_cells(
-        *(
-            read_only(block.source.ids),
-            block.source.offsets,
-            read_only(block.target.ids),
-            block.target.offsets,
-        ),
-        *(read_only(lexicon.offsets), read_only(lexicon.targets), offsets, found),
-    )
+    texts = tuple((read_only(side.ids), side.offsets) for side in (block.source, block.target))
+    _find_cells(texts, read_only(lexicon.offsets), read_only(lexicon.targets), offsets, found)
     there = found >= 0
-    where = found[there]
-
-    def spread(values: np.ndarray) -> np.ndarray:
-        result = np.zeros(len(found), dtype=np.float32)
-        result[there] = values[where]
-        return result
-
-    return spread(lexicon.dice), spread(lexicon.forward), spread(lexicon.reverse)
+    values = np.zeros((3, len(found)), dtype=np.float32)
+    for row, table in zip(values, (lexicon.dice, lexicon.forward, lexicon.reverse), strict=True):
+        row[there] = table[found[there]]
+    return values[0], values[1], values[2]
 
 
 def _counts(cooccurrence: Cooccurrence, prior: Lexicon | None, weight: float) -> WordCounts:
@@ -465,16 +448,10 @@ def _move_to_front(rows: np.ndarray, tables: Rows, least: float) -> int:
 
 @kernel
 def _find_cells(
-    source_ids: np.ndarray,
-    source_offsets: np.ndarray,
-    target_ids: np.ndarray,
-    target_offsets: np.ndarray,
-    rows: np.ndarray,
-    targets: np.ndarray,
-    offsets: np.ndarray,
-    found: np.ndarray,
+    texts: tuple[Arrays, ...], rows: np.ndarray, targets: np.ndarray, offsets: np.ndarray, found: np.ndarray
 ) -> None:
     """Write the cell of every edge, -1 where the words have none."""
+    (source_ids, source_offsets), (target_ids, target_offsets) = texts
     for i in range(len(offsets) - 1):
         edge = offsets[i]
         for j in range(source_offsets[i], source_offsets[i + 1]):

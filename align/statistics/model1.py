@@ -42,7 +42,15 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.core.ragged import read_only
-from align.statistics.cooccurrence import Bags, Cooccurrence, Postings, first_at_least, sealed
+from align.statistics.cooccurrence import (
+    Bags,
+    Cooccurrence,
+    Postings,
+    count_words,
+    first_at_least,
+    sealed,
+    sum_by_word,
+)
 from align.statistics.mapper import Mapper, cut, writable
 
 
@@ -67,19 +75,22 @@ class Cells(NamedTuple):
     prior_reverse: np.ndarray
 
 
+class Ratio(NamedTuple):
+    """b_i(t) / den_i(t) of each entry of the target bags, float32, shape (U,)."""
+
+    ratio: np.ndarray
+
+
 class Tables(NamedTuple):
     """What a round makes of the cells of a shard.
 
     Attributes
     ----------
-    forward : ndarray of float32, shape (cells,)
-        p(t | s).
-    reverse : ndarray of float32, shape (cells,)
-        Counts of s given t, which :attr:`WordFactors.scale` makes probabilities.
-    null_counts : ndarray of float64, shape (words,)
-        What NULL gets of each source word.
-    likelihood : ndarray of float64, shape (words,)
-        The log-likelihood of its occurrences but for the model's choices.
+    forward, reverse : ndarray of float32, shape (cells,)
+        p(t | s), and counts of s given t, which :attr:`WordFactors.scale` makes probabilities.
+    null_counts, likelihood : ndarray of float64, shape (words,)
+        What NULL gets of each source word, and the log-likelihood of its occurrences but for the model's
+        choices.
     """
 
     forward: np.ndarray
@@ -104,12 +115,6 @@ class WordFactors(NamedTuple):
     null_forward: np.ndarray
     null_reverse: np.ndarray
     scale: np.ndarray
-
-
-class Ratio(NamedTuple):
-    """b_i(t) / den_i(t) of each entry of the target bags, float32, shape (U,)."""
-
-    ratio: np.ndarray
 
 
 class Model1(NamedTuple):
@@ -177,7 +182,7 @@ def train(
             on_iteration(iteration, ahead - choices[0], back - choices[1])
         scale = np.zeros(n_target)
         for own, each in zip(map(mapper.get, cells), found, strict=True):
-            _sum_columns(read_only(own.targets), read_only(each.reverse), scale)
+            sum_by_word(read_only(own.targets), read_only(each.reverse), scale)
         _invert_totals(scale, sizes, now)
         null_forward = _shares(null_counts)
         null_reverse = _shares(np.concatenate([each.null_counts for each in found]))
@@ -248,10 +253,8 @@ def expected_counts(
     ----------
     source, target
         The whole index.
-    shard : tuple of int
-        The first source word, and the one behind the last.
-    cells, tables
-        Of the shard; the tables are used up if they can be written to.
+    shard, cells, tables
+        A run of source words, and what belongs to it; the tables are used up if they can be written to.
     words : WordFactors
     ratio : Ratio
     smoothing : tuple of float
@@ -271,7 +274,7 @@ def log_choices(source: Postings, target: Bags) -> tuple[float, float]:
     """Return sum_i m_i log(n_i + 1) and sum_i n_i log(m_i + 1)."""
     n, m = np.zeros((2, len(target.offsets) - 1))
     # np.bincount would first make 16 bytes a word of what takes 8.
-    _sum_columns(read_only(source.sentences), read_only(source.repeats), n)
+    sum_by_word(read_only(source.sentences), read_only(source.repeats), n)
     _sum_rows(sealed(target), m)
     return float(m @ np.log1p(n)), float(n @ np.log1p(m))
 
@@ -312,9 +315,9 @@ def _first_scale(cells: Iterable[Cells], n_target: int) -> tuple[np.ndarray, np.
     """Return the factors of the first tables' columns, and how many cells each has."""
     sizes, totals = np.zeros(n_target), np.zeros(n_target)
     for each in cells:
-        _count_columns(read_only(each.targets), sizes)
+        count_words(read_only(each.targets), sizes)
         if len(each.prior_reverse):
-            _sum_columns(read_only(each.targets), read_only(each.prior_reverse), totals)
+            sum_by_word(read_only(each.targets), read_only(each.prior_reverse), totals)
     return 1 / (totals + 1), sizes
 
 
@@ -478,20 +481,6 @@ def _sum_rows(bags: Bags, totals: np.ndarray) -> None:
         for entry in range(bags.offsets[i], bags.offsets[i + 1]):
             total += bags.repeats[entry]
         totals[i] = total
-
-
-@kernel
-def _count_columns(targets: np.ndarray, sizes: np.ndarray) -> None:
-    """Add up the cells of each target word."""
-    for t in targets:
-        sizes[t] += 1
-
-
-@kernel
-def _sum_columns(targets: np.ndarray, values: np.ndarray, totals: np.ndarray) -> None:
-    """Add the values of each target word's cells to ``totals`` (Vt,)."""
-    for cell in range(len(targets)):
-        totals[targets[cell]] += values[cell]
 
 
 @kernel

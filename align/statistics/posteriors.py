@@ -14,7 +14,7 @@ from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import edge_offsets, offsets_of, read_only, rows_at
 from align.statistics.candidates import Candidates
-from align.statistics.records import REMEDY, check_columns, check_offsets, load_columns, save_record
+from align.statistics.records import REMEDY, Record, check_columns, check_offsets, load_columns
 
 # A probability p is kept as p times this, in 16 bits.
 SCALE = 65535
@@ -23,21 +23,30 @@ SCALE = 65535
 LEAST = 0.01
 
 
+def _expected(pairs: int, entries: int) -> dict[str, tuple[type, int]]:
+    """Return the type and the length of each array of posteriors."""
+    return {
+        "offsets": (np.int64, pairs + 1),
+        "edges": (np.int32, entries),
+        "forward": (np.uint16, entries),
+        "reverse": (np.uint16, entries),
+        "sampled": (np.bool_, pairs),
+    }
+
+
 @dataclass(frozen=True)
-class Posteriors:
+class Posteriors(Record):
     """Probabilities of the likely links of N sentence pairs.
 
     Attributes
     ----------
     offsets : ndarray of int64, shape (N + 1,)
-        The entries of pair i are ``offsets[i]`` to ``offsets[i + 1]``.
-    edges : ndarray of int32, shape (L,)
-        Edge within its pair, ``j * m_i + k``, ascending within a pair.
-    forward, reverse : ndarray of uint16, shape (L,)
-        Probability that the target word comes from the source word, and the other way, times
-        :data:`SCALE`.
+        The entries of pair i are ``offsets[i]`` to ``offsets[i + 1]``; none, if it was not ``sampled``.
+    edges, forward, reverse : ndarray of int32 and twice uint16, shape (L,)
+        An edge of the pair, ``j * m_i + k``, ascending; the probability that the target word comes from the
+        source word, and the other way, times :data:`SCALE`.
     sampled : ndarray of bool, shape (N,)
-        Whether the pair was sampled; one that was not has no entries.
+        Whether the pair was sampled.
     """
 
     offsets: np.ndarray
@@ -45,9 +54,6 @@ class Posteriors:
     forward: np.ndarray
     reverse: np.ndarray
     sampled: np.ndarray
-
-    def __len__(self) -> int:
-        return len(self.sampled)
 
     @classmethod
     def of_candidates(
@@ -87,6 +93,9 @@ class Posteriors:
         kept = int(offsets[-1])
         likely, ahead, back = (values[:kept].copy() for values in (edges, *both))
         return cls(offsets, likely, ahead, back, np.ones(len(offsets) - 1, dtype=bool))
+
+    def __len__(self) -> int:
+        return len(self.sampled)
 
     def placed(self, places: np.ndarray, count: int) -> Posteriors:
         """Return those of ``count`` pairs, these at the given places (ascending); others were not sampled."""
@@ -154,10 +163,6 @@ class Posteriors:
         if not inside:
             raise ValueError("posteriors: not those of the pairs given")
         return forward, reverse
-
-    def save(self, folder: Path) -> None:
-        """Write one ``.npy`` file a field into ``folder``, made if missing."""
-        save_record(self, folder)
 
     @classmethod
     def load(cls, folder: Path) -> Posteriors:
@@ -252,17 +257,6 @@ def load_if_there(folder: Path) -> Posteriors | None:
         As :meth:`Posteriors.load`.
     """
     return Posteriors.load(folder) if folder.is_dir() else None
-
-
-def _expected(pairs: int, entries: int) -> dict[str, tuple[type, int]]:
-    """Return the type and the length of each array of posteriors."""
-    return {
-        "offsets": (np.int64, pairs + 1),
-        "edges": (np.int32, entries),
-        "forward": (np.uint16, entries),
-        "reverse": (np.uint16, entries),
-        "sampled": (np.bool_, pairs),
-    }
 
 
 @kernel

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -15,11 +15,15 @@ from align.core.errors import InputError
 REMEDY = "make the tables again"
 
 
-def save_record(record: Any, folder: Path) -> None:
-    """Write one ``.npy`` file for each field of a dataclass into ``folder``, made if missing."""
-    folder.mkdir(parents=True, exist_ok=True)
-    for field in fields(record):
-        save_array(folder / f"{field.name}.npy", getattr(record, field.name))
+@dataclass(frozen=True)
+class Record:
+    """The fields of a subclass are arrays of one dimension."""
+
+    def save(self, folder: Path) -> None:
+        """Write one ``.npy`` file a field into ``folder``, made if missing."""
+        folder.mkdir(parents=True, exist_ok=True)
+        for field in fields(self):
+            save_array(folder / f"{field.name}.npy", getattr(self, field.name))
 
 
 def load_columns(kind: type[Any], folder: Path, *, mapped: bool = True) -> dict[str, np.ndarray]:

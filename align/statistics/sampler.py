@@ -302,10 +302,8 @@ class SampledLinks(NamedTuple):
 
     Attributes
     ----------
-    links : ndarray of float32, shape (cells,)
-        Of each pair of words.
-    null_links : ndarray of float32, shape (V_observed,)
-        Of each word to NULL.
+    links, null_links : ndarray of float32, shapes (cells,) and (V_observed,)
+        Of each pair of words, and of each word to NULL.
     jumps : ndarray of float32, shape (2 L + 1,)
         Jumps by d positions, at index L + d.
     """
