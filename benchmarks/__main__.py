@@ -37,12 +37,8 @@ def main() -> None:
         metavar="NAME",
         help=f"what to compare with, none or several of {', '.join(peers.NAMES)} (default: all)",
     )
-    parser.add_argument(
-        "--peers-venv",
-        type=Path,
-        metavar="FOLDER",
-        help="of their environments; what is missing is installed",
-    )
+    told = "of their environments; what is missing is installed"
+    parser.add_argument("--peers-venv", type=Path, metavar="FOLDER", help=told)
     parser.add_argument(
         "--peer-limit", type=float, default=3600, metavar="SECONDS", help="a peer is stopped then (3600)"
     )

@@ -8,7 +8,6 @@ the test and only tells. Statistics and vectors are made once.
 from __future__ import annotations
 
 import argparse
-import inspect
 from pathlib import Path
 from typing import Any
 
@@ -22,12 +21,11 @@ from align.learning.cross_validation import folds
 from align.links import read_file
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
-from benchmarks.figures import difference_of, facts, facts_text, markdown, percent, publish, read_lines
+from benchmarks.figures import difference_of, facts, interval_of, markdown, percent, read_lines, tell
 from benchmarks.gold import links_file
 from benchmarks.hansards import TRAIN
 from benchmarks.models import Training, links_with
-from benchmarks.runs import Kernels, Pipeline
-from pipeline.stages.train import stage as train
+from benchmarks.runs import Pipeline, pipeline_of
 
 FOLDS = 5
 ALL = "all groups"
@@ -56,8 +54,7 @@ def rows() -> dict[str, list[str]]:
         found[f"without {group}"] = [f"featurize.groups={others}"]
     for group in DEFAULT_GROUPS:
         found[f"only {group}"] = [f"featurize.groups={group}"]
-    if "fertility" in inspect.signature(train.run).parameters:
-        found |= {f"fertility {most}": [f"train.fertility={most}"] for most in (1, 2, 3)}
+    found |= {f"fertility {most}": [f"train.fertility={most}"] for most in (1, 2, 3)}
     found["no sampling (lexicon.chains = 0)"] = ["lexicon.chains=0"]
     return found
 
@@ -72,14 +69,7 @@ def run(args: argparse.Namespace) -> None:
         {"gold": {"train": TRAIN}, "train": {"labels": "gold"}},
     )
     args.out.mkdir(parents=True, exist_ok=True)
-    pipeline = Pipeline(
-        args.out / "ablation.toml",
-        settings,
-        workdir=args.workdir,
-        kernels=Kernels(args.out / "kernels"),
-        jobs=args.jobs,
-        seed=args.seed,
-    )
+    pipeline = pipeline_of(args, "ablation", settings)
     told = facts(args.seed)
     lines, values = [], []
     base: dict[str, np.ndarray] = {}
@@ -101,17 +91,14 @@ def run(args: argparse.Namespace) -> None:
         lines.append(line)
         values.append(value)
     title = f"# What groups of features are worth: {args.size} pairs\n"
-    text = "\n".join([title, facts_text(told) + "\n", NOTES, markdown(lines)])
-    publish(args.out, "ablation", text, {**told, "size": args.size, "rows": values})
-    print(text, end="")
+    tell(args.out, "ablation", told, [title, NOTES, markdown(lines)], {"size": args.size, "rows": values})
 
 
 def cells(part: str, counts: np.ndarray, base: np.ndarray | None) -> dict[str, str]:
     """Return the columns of a part of the gold: AER, its interval, the difference to all groups."""
-    interval = bootstrap(counts).aer
     return {
         f"{part} ({len(counts)} pairs)": percent(score(counts).aer),
-        f"{part} 95 %": "n/a" if interval is None else " to ".join(map(percent, interval)),
+        f"{part} 95 %": interval_of(bootstrap(counts).aer),
         f"{part}, against {ALL}": "" if base is None else difference_of(paired_bootstrap(counts, base)),
     }
 
@@ -125,15 +112,14 @@ def on_test_pairs(pipeline: Pipeline, links: Path) -> np.ndarray:
 
 def cross_validation(pipeline: Pipeline, links: Path) -> np.ndarray:
     """Return the counts, (N, 5), of the training pairs, each by a model that other folds trained."""
-    preprocess, lexicon, model = (pipeline.folder(name) for name in ("preprocess", "lexicon", "train"))
-    training = Training.load(preprocess, pipeline.folder("featurize"), pipeline.folder("label"), model)
+    training = Training.load(pipeline)
     known = read_file(links, base=0)
     parts = folds(training.texts, FOLDS, seed=0)
     counts = np.zeros((len(training.pairs), 5), dtype=np.int64)
     for fold in parts:
         others = np.setdiff1d(np.arange(len(training.pairs)), fold)
         pairs = training.pairs[fold]
-        found = links_with(training.weights(others), model, preprocess, lexicon, pairs)
+        found = links_with(training.weights(others), pipeline, pairs)
         counts[fold] = statistics(found, [known[pair].links for pair in pairs])
     return counts
 

@@ -14,31 +14,15 @@ from pathlib import Path
 from typing import Any
 
 from align.cli.parser import Parser
-from align.core.errors import InputError
-from align.data.corpus import Corpus
-from align.links import format_pharaoh
-from align.statistics.posteriors import load_if_there
 from benchmarks import eflomal, hansards
 from benchmarks.command import add_common_arguments, finish, tool_of
-from benchmarks.figures import (
-    best,
-    compare,
-    difference_of,
-    facts,
-    facts_text,
-    figures_of,
-    markdown,
-    publish,
-    read_lines,
-    score,
-    usage_of,
-    write_lines,
-)
-from benchmarks.gold import links_file, sampled_links
-from benchmarks.hansards import TRAIN
+from benchmarks.figures import facts, facts_text, markdown, publish, scored, usage_of
+from benchmarks.gold import links_file, write_sampled
+from benchmarks.hansards import TRAIN, sizes_of
 from benchmarks.process import Usage
 from benchmarks.recipe import Recipe, parse
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import Pipeline, pipeline_of
+from benchmarks.stages import WARM_UP, pairs_of
 
 
 @dataclass(frozen=True)
@@ -75,9 +59,6 @@ def configurations(known: Path | None) -> list[Configuration]:
 # Timed one after the other; what configurations have in common is made and timed once.
 SHARED_STAGES = {"preprocess": "download,preprocess", "embed": "embed", "lexicon": "lexicon"}
 OWN_STAGES = {"train": "label,featurize,train", "align": "align"}
-
-# The kernels are compiled before the clock runs, on so many pairs.
-WARM_UP = 300
 
 NOTES = f"""\
 CPU seconds are user and system time of all processes. Those of Liaison are the sum of its stages, each a
@@ -124,8 +105,7 @@ def run(args: argparse.Namespace) -> None:
     sizes = sizes_of(args.sizes)
     args.out.mkdir(parents=True, exist_ok=True)
     tool = tool_of(args)
-    kernels = Kernels(args.out / "kernels")
-    bench = Bench(args, kernels, tool, known_weights(args, kernels))
+    bench = Bench(args, tool, known_weights(args))
     bench.warm_up()
     told = facts(args.seed, **({"eflomal": tool.version} if tool else {}))
     texts, values = [], []
@@ -139,32 +119,13 @@ def run(args: argparse.Namespace) -> None:
     print(page(told, texts), end="")
 
 
-def known_weights(args: argparse.Namespace, kernels: Kernels) -> Path | None:
+def known_weights(args: argparse.Namespace) -> Path | None:
     """Learn the weights of ``--known-from``; return their folder, None without."""
     if args.known_from is None:
         return None
-    recipe = Recipe(
-        args.out / "recipe", workdir=args.workdir, kernels=kernels, jobs=args.jobs, seed=args.seed
-    )
     folder: Path = args.out / "weights"
-    recipe.learn([source for text in args.known_from for source in parse(text)]).save(folder)
+    Recipe(args).learn([source for text in args.known_from for source in parse(text)]).save(folder)
     return folder
-
-
-def sizes_of(text: str) -> list[int]:
-    """Return the sizes of a comma list.
-
-    Raises
-    ------
-    InputError
-        If one is no whole number above 0.
-    """
-    pieces = [piece.strip() for piece in text.split(",")]
-    if not all(piece.isascii() and piece.isdigit() and int(piece) for piece in pieces):
-        raise InputError(
-            f"--sizes {text}: not whole numbers above 0 between commas; give for example 2000,20000"
-        )
-    return [int(piece) for piece in pieces]
 
 
 def page(told: dict[str, Any], texts: list[str]) -> str:
@@ -175,10 +136,8 @@ def page(told: dict[str, Any], texts: list[str]) -> str:
 class Bench:
     """All that the rows of one run have in common."""
 
-    def __init__(
-        self, args: argparse.Namespace, kernels: Kernels, tool: eflomal.Tool | None, known: Path | None
-    ) -> None:
-        self._args, self._kernels, self._tool = args, kernels, tool
+    def __init__(self, args: argparse.Namespace, tool: eflomal.Tool | None, known: Path | None) -> None:
+        self._args, self._tool = args, tool
         self._configurations = configurations(known)
         self._links = links_file(args.gold)
         self._out: Path = args.out
@@ -198,7 +157,7 @@ class Bench:
             pipeline = self._pipeline(str(size), size, configuration)
             if not shared:
                 pipeline.run("preprocess")
-                self._check_size(pipeline, size)
+                pairs_of(pipeline, size)
                 shared = {name: pipeline.timed(stages) for name, stages in SHARED_STAGES.items()}
             own = {name: pipeline.timed(stages) for name, stages in OWN_STAGES.items()}
             pipeline.run("evaluate")
@@ -207,7 +166,10 @@ class Bench:
             stages = {**shared, **own}
             usage = sum(stages.values(), Usage())
             rows.append(Row(f"Liaison {configuration.name}", links, configuration.seen, usage, stages))
-        rows += self._sampled(pipeline, folder, shared)
+        links = folder / "sampler.txt"
+        if write_sampled(pipeline.folder("lexicon"), pipeline.folder("preprocess"), links):
+            usage = shared["preprocess"] + shared["lexicon"]
+            rows.append(Row("Liaison's sampler alone", links, 0, usage))
         if self._tool is not None:
             preprocess = pipeline.folder("preprocess")
             usage = eflomal.align(self._tool, preprocess, folder / "eflomal")
@@ -221,21 +183,14 @@ class Bench:
         tables, values = [], []
         for start in (TRAIN, 0):
             there = [row for row in rows if row.seen <= start]
-            reports = [score(self._links, row.links, start, self._out / str(size)) for row in there]
-            peer_reports = [report for row, report in zip(there, reports, strict=True) if row in peers]
-            winner = peers[best(peer_reports)] if peers else None
-            lines = []
-            for row, report in zip(there, reports, strict=True):
-                line = {"": row.name, **figures_of(report), **(usage_of(row.usage) if row.usage else {})}
-                value = {"name": row.name, "start": start, **report, "usage": row.usage, "stages": row.stages}
-                if row is winner:
-                    line[""] += " (best of eflomal on these pairs)"
-                elif winner is not None and row not in peers:
-                    found = compare(self._links, row.links, winner.links, start)
-                    line["AER - best of eflomal (95 %)"] = difference_of(found)
-                    value["against"] = {"name": winner.name, **vars(found)}
-                lines.append(line)
-                values.append(value)
+            ours, others = (
+                {row.name: row.links for row in there if (row in peers) == is_peer}
+                for is_peer in (False, True)
+            )
+            lines, found = scored(self._links, ours, others, start, self._out / str(size))
+            for row, line, value in zip(there, lines, found, strict=True):
+                line.update(usage_of(row.usage) if row.usage else {})
+                values.append({**value, "start": start, "usage": row.usage, "stages": row.stages})
             title = f"gold pairs from {start + 1} on" if start else "all gold pairs"
             tables.append(f"### {size} pairs, {title}\n\n{markdown(lines)}")
         tables.append(f"### {size} pairs, stages\n\n{markdown(stage_lines(rows))}")
@@ -245,30 +200,7 @@ class Bench:
 
     def _pipeline(self, name: str, size: int, configuration: Configuration) -> Pipeline:
         settings = hansards.merged(hansards.settings(self._args, name, size), configuration.options)
-        return Pipeline(
-            self._out / "configs" / f"{name}-{configuration.name}.toml",
-            settings,
-            workdir=self._args.workdir,
-            kernels=self._kernels,
-            jobs=self._args.jobs,
-            seed=self._args.seed,
-        )
-
-    def _check_size(self, pipeline: Pipeline, size: int) -> None:
-        there = len(read_lines(pipeline.folder("preprocess") / "source.txt"))
-        if there < size:
-            raise InputError(f"--sizes {size}: the text has only {there} pairs; give less")
-
-    def _sampled(self, pipeline: Pipeline, folder: Path, shared: dict[str, Usage]) -> list[Row]:
-        """Return the row of the sampler alone: no vectors, no weights; none where nothing was sampled."""
-        posteriors = load_if_there(pipeline.folder("lexicon") / "posteriors" / "gold")
-        if posteriors is None:
-            return []
-        found = sampled_links(posteriors, Corpus.load(pipeline.folder("preprocess") / "gold"))
-        links = folder / "sampler.txt"
-        write_lines(links, map(format_pharaoh, found))
-        usage = shared["preprocess"] + shared["lexicon"]
-        return [Row("Liaison's sampler alone", links, 0, usage)]
+        return pipeline_of(self._args, f"{name}-{configuration.name}", settings)
 
 
 def cost_lines(rows: list[Row], peer: Row) -> list[dict[str, str]]:

@@ -26,13 +26,12 @@ from align.model.aligner import Aligner
 from align.statistics.posteriors import load_if_there
 from benchmarks import hansards, recipe
 from benchmarks.command import add_common_arguments, finish
-from benchmarks.figures import facts, facts_text, markdown, publish, read_lines, write_lines
-from benchmarks.gold import links_file, text_file
+from benchmarks.figures import facts, markdown, read_lines, tell, write_lines
+from benchmarks.gold import Source, text_file
 from benchmarks.hansards import LANGUAGES, TRAIN
 from benchmarks.process import call, environment
-from benchmarks.recipe import Source
 from benchmarks.reliability import Judged, area, expected_error, judge, judge_unseen, plot
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import pipeline_of
 
 SHUFFLED_LINES, SHUFFLED_SHARE = 2000, 0.1
 
@@ -74,15 +73,14 @@ def run(args: argparse.Namespace) -> None:
     plot({name: found.bins() for name, found in links.items()}, args.out / "confidence.png")
     scores = bench.sentence_scores()
     told = facts(args.seed)
-    title = f"# Confidence of links, scores of pairs: Hansards, {args.size} pairs\n"
     lines = [
         {"": name, **{key: text_of(value) for key, value in each.items()}} for name, each in scores.items()
     ]
-    text = "\n".join(
-        [title, facts_text(told) + "\n", NOTES, markdown([line(each) for each in table]), markdown(lines)]
-    )
-    publish(args.out, "confidence", text, {**told, "size": args.size, "links": table, "pairs": scores})
-    print(text, end="")
+    parts = [
+        f"# Confidence of links, scores of pairs: Hansards, {args.size} pairs\n",
+        *(NOTES, markdown([line(each) for each in table]), markdown(lines)),
+    ]
+    tell(args.out, "confidence", told, parts, {"size": args.size, "links": table, "pairs": scores})
 
 
 def row(name: str, found: Judged) -> dict[str, Any]:
@@ -163,7 +161,6 @@ class Bench:
     def __init__(self, args: argparse.Namespace) -> None:
         self._args = args
         args.out.mkdir(parents=True, exist_ok=True)
-        self._kernels = Kernels(args.out / "kernels")
 
     def hansards(self) -> dict[str, Judged]:
         """Return the links of the Hansards gold."""
@@ -181,27 +178,21 @@ class Bench:
             ),
         }
         name = f"{size}-unseen"
-        pairs = np.arange(len(read_lines(links_file(args.gold))))
-        prefixes = [
-            self._part(gold, chosen, f"{name}-{part}")
+        pairs = range(len(read_lines(gold.links)))
+        first, second = (
+            gold.part(chosen, args.out / "parts" / f"{name}-{part}")
             for part, chosen in (("train", pairs[:TRAIN]), ("test", pairs[TRAIN:]))
-        ]
-        trained = hansards.merged(
-            trained, {"corpus": {"name": name}, "gold": gold_section(Source(prefixes[0], *LANGUAGES), TRAIN)}
         )
-        found[f"Hansards, {TRAIN} gold pairs train, unseen"] = self._unseen(
-            "unseen", trained, Source(prefixes[1], *LANGUAGES)
-        )
+        trained = hansards.merged(trained, {"corpus": {"name": name}, "gold": first.section(TRAIN)})
+        found[f"Hansards, {TRAIN} gold pairs train, unseen"] = self._unseen("unseen", trained, second)
         return found
 
     def other(self, gold: Source) -> dict[str, Judged]:
         """Return the links of every other pair of a gold text; it is all the text there is."""
-        pairs = np.arange(len(read_lines(links_file(gold.prefix))))
-        languages = (gold.source, gold.target)
-        order = np.concatenate([pairs[::2], pairs[1::2]])
-        half = len(pairs[::2])
+        pairs = range(len(read_lines(gold.links)))
+        order, half = [*pairs[::2], *pairs[1::2]], len(pairs[::2])
         whole, first, second = (
-            Source(self._part(gold, chosen, f"{gold.name}-{name}"), *languages)
+            gold.part(chosen, self._args.out / "parts" / f"{gold.name}-{name}")
             for name, chosen in (("all", order), ("train", order[:half]), ("test", order[half:]))
         )
         return {
@@ -241,25 +232,24 @@ class Bench:
         }
 
     def _shuffled_corpus(self, folder: Path, wrong: np.ndarray) -> dict[str, Any]:
-        pipeline = self._pipeline("shuffled", text_alone(folder / "shuffled", "shuffled"))
+        pipeline = pipeline_of(self._args, "shuffled", text_alone(folder / "shuffled", "shuffled"))
         pipeline.run("align")
         return detection(pipeline.folder("align") / "scores.txt", wrong)
 
     def _shuffled_unseen(self, folder: Path, wrong: np.ndarray) -> dict[str, Any]:
-        pipeline = self._pipeline("others", text_alone(folder / "others", "others"))
+        pipeline = pipeline_of(self._args, "others", text_alone(folder / "others", "others"))
         pipeline.run("train")
         command = [
             *(sys.executable, "-m", "align", "links", "--model", pipeline.folder("train")),
             *("--source", folder / "shuffled.en", "--target", folder / "shuffled.fr"),
             *("--output", folder / "unseen.links.txt", "--sentence-scores", folder / "unseen.scores.txt"),
         ]
-        settings = environment(threads=self._args.jobs, NUMBA_CACHE_DIR=str(self._kernels.folder))
-        call(command, folder / "links.log", settings)
+        call(command, folder / "links.log", environment(threads=self._args.jobs))
         return detection(folder / "unseen.scores.txt", wrong)
 
     def _in_text(self, name: str, settings: dict[str, dict[str, Any]], start: int) -> Judged:
         """Return the links of the gold pairs from ``start`` on, which are part of the model's text."""
-        pipeline = self._pipeline(name, settings)
+        pipeline = pipeline_of(self._args, name, settings)
         pipeline.run("train")
         gold = Corpus.load(pipeline.folder("preprocess") / "gold")
         chosen = np.arange(start, len(gold))
@@ -272,40 +262,14 @@ class Bench:
 
     def _unseen(self, name: str, settings: dict[str, dict[str, Any]], test: Source) -> Judged:
         """Return the links of gold pairs that are no part of the model's text."""
-        pipeline = self._pipeline(name, settings)
+        pipeline = pipeline_of(self._args, name, settings)
         pipeline.run("train")
-        sides = [read_lines(text_file(test.prefix, language)) for language in (test.source, test.target)]
+        sides = [read_lines(Path(path)) for path in test.files()]
         return judge_unseen(
             Aligner.load(pipeline.folder("train")),
             list(zip(*sides, strict=True)),
-            links_of(links_file(test.prefix)),
+            links_of(test.links),
         )
-
-    def _part(self, gold: Source, chosen: np.ndarray, name: str) -> Path:
-        """Write some gold pairs to files of their own; return their prefix."""
-        folder = self._args.out / "parts"
-        folder.mkdir(exist_ok=True)
-        for ending in (gold.source, gold.target, "align"):
-            path = links_file(gold.prefix) if ending == "align" else text_file(gold.prefix, ending)
-            lines = read_lines(path)
-            write_lines(folder / f"{name}.{ending}", [lines[pair] for pair in chosen])
-        return folder / name
-
-    def _pipeline(self, name: str, settings: dict[str, dict[str, Any]]) -> Pipeline:
-        return Pipeline(
-            self._args.out / "configs" / f"{name}.toml",
-            settings,
-            workdir=self._args.workdir,
-            kernels=self._kernels,
-            jobs=self._args.jobs,
-            seed=self._args.seed,
-        )
-
-
-def gold_section(gold: Source, train: int) -> dict[str, Any]:
-    """Return the section of a configuration that names gold."""
-    files = [str(text_file(gold.prefix, language)) for language in (gold.source, gold.target)]
-    return {"files": files, "links": str(links_file(gold.prefix)), "base": 0, "train": train}
 
 
 def own_text(gold: Source, name: str, train: int) -> dict[str, dict[str, Any]]:
@@ -314,20 +278,15 @@ def own_text(gold: Source, name: str, train: int) -> dict[str, dict[str, Any]]:
     Training starts from nothing: the shipped weights may have been learnt from this gold, from its test
     pairs too.
     """
-    section = gold_section(gold, train)
-    corpus = {"name": name, "source": gold.source, "target": gold.target}
-    return {
-        "corpus": {**corpus, "files": section["files"], "tokenized": True},
-        "gold": section,
-        "train": {"labels": "gold", "weights": "none"},
-    }
+    return {**gold.own_text(name, train), "train": {"labels": "gold", "weights": "none"}}
 
 
 def text_alone(prefix: Path, name: str) -> dict[str, dict[str, Any]]:
     """Return the configuration of a part of the Hansards without gold."""
-    files = [str(text_file(prefix, language)) for language in LANGUAGES]
+    source, target = LANGUAGES
+    files = Source(prefix, *LANGUAGES).files()
     return {
-        "corpus": {"name": name, "source": LANGUAGES[0], "target": LANGUAGES[1], "files": files},
+        "corpus": {"name": name, "source": source, "target": target, "files": files},
         "preprocess": {"profile": "expand"},
     }
 

@@ -14,7 +14,6 @@ from pathlib import Path
 from align.cli.parser import Parser
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.recipe import Recipe, parse
-from benchmarks.runs import Kernels
 
 
 def main() -> None:
@@ -33,14 +32,7 @@ def main() -> None:
 def run(args: argparse.Namespace) -> None:
     """Learn and write."""
     sources = [source for text in args.gold for source in parse(text)]
-    recipe = Recipe(
-        args.out,
-        workdir=args.workdir,
-        kernels=Kernels(args.out / "kernels"),
-        jobs=args.jobs,
-        seed=args.seed,
-    )
-    weights = recipe.learn(sources)
+    weights = Recipe(args).learn(sources)
     weights.save(args.to)
     print(f"{args.to}: {len(weights.names)} weights from {weights.provenance['pairs']} pairs")
 

@@ -24,8 +24,6 @@ from benchmarks.figures import read_lines, write_lines
 from benchmarks.process import Usage, call, environment, measure
 from pipeline.stages.preprocess.gold import SAME
 
-_VERSION = "from importlib.metadata import version; print(version('eflomal'))"
-
 
 @dataclass(frozen=True)
 class Tool:
@@ -49,7 +47,13 @@ def find(python: Path, log: Path) -> Tool:
             f"--eflomal {python}: no eflomal-align beside it; python -m venv ENV && ENV/bin/pip install "
             "eflomal, then give ENV/bin/python"
         )
-    return Tool(program, call([python.absolute(), "-c", _VERSION], log, environment(threads=1)).strip())
+    return Tool(program, version_of("eflomal", python.absolute(), log))
+
+
+def version_of(package: str, python: Path, log: Path) -> str:
+    """Return the version of a package in the environment of an interpreter."""
+    program = f"from importlib.metadata import version; print(version({package!r}))"
+    return call([python, "-c", program], log, environment(threads=1)).strip()
 
 
 def text_of(preprocess: Path) -> tuple[Corpus, np.ndarray]:
@@ -84,6 +88,13 @@ def lines_of(sentences: Sentences, words: Sequence[str]) -> list[str]:
     ]
 
 
+def write_text(corpus: Corpus, preprocess: Path, folder: Path) -> None:
+    """Write both sides of a corpus, whose words are those of the stage preprocess, to files of a folder."""
+    for side, sentences in zip(SIDES, (corpus.source, corpus.target), strict=True):
+        words = Vocabulary.load(preprocess / f"{side}.vocabulary.tsv").words
+        write_lines(folder / f"{side}.txt", lines_of(sentences, words))
+
+
 def to_surface(links: Sequence[Link], source: Sequence[int], target: Sequence[int]) -> list[Link]:
     """Return links between analysis tokens as links between the surface tokens they came from.
 
@@ -116,9 +127,7 @@ def align(tool: Tool, preprocess: Path, folder: Path) -> Usage:
     """
     folder.mkdir(parents=True, exist_ok=True)
     corpus, _ = text_of(preprocess)
-    for side, sentences in zip(SIDES, (corpus.source, corpus.target), strict=True):
-        words = Vocabulary.load(preprocess / f"{side}.vocabulary.tsv").words
-        write_lines(folder / f"{side}.txt", lines_of(sentences, words))
+    write_text(corpus, preprocess, folder)
     text = ["-s", folder / "source.txt", "-t", folder / "target.txt", "--overwrite"]
     used = Usage()
     for option, name in (("-f", "forward"), ("-r", "reverse")):

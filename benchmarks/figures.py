@@ -70,6 +70,36 @@ def compare(gold: Path, first: Path, second: Path, start: int) -> Difference:
     return paired_bootstrap(*(statistics(_links(path)[start:], known) for path in (first, second)))
 
 
+def scored(
+    gold: Path, ours: Mapping[str, Path], peers: Mapping[str, Path], start: int, folder: Path
+) -> tuple[Table, list[dict[str, Any]]]:
+    """Return a line of a table and the figures of each file of links; the best of the peers is compared with.
+
+    Parameters
+    ----------
+    gold : Path
+        The gold links.
+    ours, peers : mapping of str to Path
+        Files of links by name.
+    start, folder
+        As of :func:`score`.
+    """
+    reports = {name: score(gold, path, start, folder) for name, path in {**ours, **peers}.items()}
+    winner = list(peers)[best([reports[name] for name in peers])] if peers else ""
+    lines, values = [], []
+    for name, report in reports.items():
+        line, value = {"": name, **figures_of(report)}, {"name": name, **report}
+        if name == winner:
+            line[""] += " (best of eflomal on these pairs)"
+        elif winner and name in ours:
+            found = compare(gold, ours[name], peers[winner], start)
+            line["AER - best of eflomal (95 %)"] = difference_of(found)
+            value["against"] = {"name": winner, **vars(found)}
+        lines.append(line)
+        values.append(value)
+    return lines, values
+
+
 def aer(gold: Path, links: Path, start: int) -> float | None:
     """Return the AER of a file of links on the pairs from ``start`` on, in [0, 1]; None if undefined."""
     return plain_score(statistics(_links(links)[start:], _links(gold)[start:])).aer
@@ -81,11 +111,10 @@ def _links(path: Path) -> list[Any]:
 
 def figures_of(report: dict[str, Any]) -> dict[str, str]:
     """Return the columns of a table for a report of :func:`score`: the AER, its interval, P and R."""
-    interval = report["intervals"]["aer"]
     return {
         "pairs": str(report["pairs"]),
         "AER %": percent(report["aer"]),
-        "95 %": "n/a" if interval is None else " to ".join(map(percent, interval)),
+        "95 %": interval_of(report["intervals"]["aer"]),
         "precision": percent(report["precision"]),
         "recall": percent(report["recall"]),
     }
@@ -106,6 +135,11 @@ def difference_of(difference: Difference) -> str:
         return "n/a"
     ends = " to ".join(f"{100 * end:+.2f}" for end in difference.interval)
     return f"{100 * difference.difference:+.2f} ({ends})"
+
+
+def interval_of(interval: tuple[float, float] | None) -> str:
+    """Return the ends of an interval in per cent."""
+    return "n/a" if interval is None else " to ".join(map(percent, interval))
 
 
 def percent(value: float | None) -> str:
@@ -182,6 +216,23 @@ def publish(folder: Path, name: str, text: str, values: dict[str, Any]) -> None:
     """Leave a text as ``name.md`` and the values, also those of records, as ``name.json``."""
     (folder / f"{name}.md").write_text(text, encoding="utf-8", newline="\n")
     write_json(folder / f"{name}.json", values)
+
+
+def tell(folder: Path, name: str, told: dict[str, Any], parts: Sequence[str], values: dict[str, Any]) -> None:
+    """Print a report, whose first part is its title, and leave it with the facts and its values."""
+    text = "\n".join([parts[0], facts_text(told) + "\n", *parts[1:]])
+    publish(folder, name, text, {**told, **values})
+    print(text, end="")
+
+
+def drawing(width: float, height: float) -> Any:
+    """Return an empty figure of matplotlib, in inches, for a PNG file."""
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    figure = Figure(figsize=(width, height), dpi=110, layout="constrained")
+    FigureCanvasAgg(figure)
+    return figure
 
 
 def write_json(path: Path, values: dict[str, Any]) -> None:

@@ -8,7 +8,7 @@ from typing import Any
 
 from align.core.errors import InputError
 from benchmarks.figures import read_lines
-from benchmarks.gold import links_file, text_file
+from benchmarks.gold import Source
 
 LANGUAGES = ("en", "fr")
 
@@ -37,24 +37,31 @@ def settings(args: argparse.Namespace, name: str, size: int) -> dict[str, dict[s
     """
     prefix = args.hansards / "hansards" if args.hansards.is_dir() else args.hansards
     source, target = LANGUAGES
-    links = links_file(args.gold)
-    if len(read_lines(links)) <= TRAIN:
-        raise InputError(f"{links}: {TRAIN} pairs train and none is left to test; give more gold")
+    gold = Source(args.gold, *LANGUAGES)
+    if len(read_lines(gold.links)) <= TRAIN:
+        raise InputError(f"{gold.links}: {TRAIN} pairs train and none is left to test; give more gold")
+    corpus = {"name": name, "source": source, "target": target, "limit": size}
     return {
-        "corpus": {
-            "name": name,
-            "source": source,
-            "target": target,
-            "files": [str(text_file(prefix, language)) for language in LANGUAGES],
-            "limit": size,
-        },
-        "gold": {
-            "files": [str(text_file(args.gold, language)) for language in LANGUAGES],
-            "links": str(links),
-            "base": 0,
-        },
+        "corpus": {**corpus, "files": Source(prefix, *LANGUAGES).files()},
+        "gold": gold.section(0),
         "preprocess": {"profile": "expand"},
     }
+
+
+def sizes_of(text: str) -> list[int]:
+    """Return the sizes of a comma list.
+
+    Raises
+    ------
+    InputError
+        If one is no whole number above 0.
+    """
+    pieces = [piece.strip() for piece in text.split(",")]
+    if not all(piece.isascii() and piece.isdigit() and int(piece) for piece in pieces):
+        raise InputError(
+            f"--sizes {text}: not whole numbers above 0 between commas; give for example 2000,20000"
+        )
+    return [int(piece) for piece in pieces]
 
 
 def merged(

@@ -19,7 +19,7 @@ from align.cli.parser import Parser
 from align.core.errors import InputError, WorkError
 from align.solvers import SOLVERS
 from benchmarks.command import add_common_arguments, finish
-from benchmarks.figures import facts, facts_text, markdown, publish
+from benchmarks.figures import facts, markdown, tell
 from benchmarks.process import ROOT, call, environment, measure
 from benchmarks.solvers import LAM, alignment_problem, points_of
 
@@ -74,29 +74,17 @@ def run(args: argparse.Namespace) -> None:
     folders = featurized(args, own)
     found = {}
     for name in chosen:
-        command = [
-            sys.executable,
-            "-m",
-            "benchmarks.many_pairs",
-            "--seed",
-            args.seed,
-            "--fit",
-            name,
-            *folders,
-        ]
+        program = [sys.executable, "-m", "benchmarks.many_pairs"]
+        command = [*program, "--seed", args.seed, "--fit", name, *folders]
         found[name] = json.loads(call(command, args.out / "fits.log", own))
     told = facts(args.seed)
     any_run = next(iter(found.values()))
-    text = "\n".join(
-        [
-            f"# Solvers with many pairs: n = {any_run['n']}, d = {any_run['d']}, lam = {LAM}\n",
-            facts_text(told) + "\n",
-            NOTES.format(last=SHOWN[-1], features=any_run["features"] / 2**30),
-            markdown([line(name, values) for name, values in found.items()]),
-        ]
-    )
-    publish(args.out, "many_pairs", text, {**told, "runs": found})
-    print(text, end="")
+    parts = [
+        f"# Solvers with many pairs: n = {any_run['n']}, d = {any_run['d']}, lam = {LAM}\n",
+        NOTES.format(last=SHOWN[-1], features=any_run["features"] / 2**30),
+        markdown([line(name, values) for name, values in found.items()]),
+    ]
+    tell(args.out, "many_pairs", told, parts, {"runs": found})
 
 
 def featurized(args: argparse.Namespace, own: dict[str, str]) -> tuple[Path, Path]:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -25,54 +24,35 @@ from align.problems.labels import Labels
 from align.solvers import SOLVERS
 from align.statistics.posteriors import load_if_there
 from benchmarks.figures import read_lines
+from benchmarks.runs import Pipeline
 from pipeline.stages.featurize import labelled_pairs
 from pipeline.stages.train.model import NO_WEIGHTS
 
 
 @dataclass(frozen=True)
 class Training:
-    """Labelled gold pairs with their features, as stages left them, and how they are learnt from.
-
-    Attributes
-    ----------
-    edges : Edges
-        Features of N pairs.
-    labels : Labels
-        Their links.
-    pairs : ndarray of int64, shape (N,)
-        Which gold pairs they are, ascending.
-    options : dict
-        What ``training.json`` says of the stage train.
-    groups : tuple of str
-        The feature groups.
-    word_groups : tuple of str
-        Those of words; none where a word has one link.
-    texts : tuple of (str, str)
-        Both sides of each pair.
-    rare : (ndarray of bool, ndarray of bool)
-        Which words are rare in the text their statistics are of
-        (:func:`align.learning.calibration.rare_words`).
-    """
+    """N labelled gold pairs with their features, as stages left them, and how they are learnt from."""
 
     edges: Edges
     labels: Labels
-    pairs: np.ndarray
-    options: dict[str, Any]
-    groups: tuple[str, ...]
-    word_groups: tuple[str, ...]
-    texts: tuple[tuple[str, str], ...]
-    rare: tuple[np.ndarray, np.ndarray]
+    pairs: np.ndarray  # which gold pairs they are, int64, ascending
+    options: dict[str, Any]  # what ``training.json`` says of the stage train
+    groups: tuple[str, ...]  # of features
+    word_groups: tuple[str, ...]  # none where a word has one link
+    texts: tuple[tuple[str, str], ...]  # both sides of each pair
+    rare: tuple[np.ndarray, np.ndarray]  # as of :func:`align.learning.calibration.rare_words`
 
     @classmethod
-    def load(cls, preprocess: Path, featurize: Path, label: Path, train: Path) -> Training:
-        """Read the stages' folders; only gold pairs were labelled."""
+    def load(cls, pipeline: Pipeline) -> Training:
+        """Read what the stages of a pipeline left; only gold pairs were labelled."""
+        preprocess, label, train = map(pipeline.folder, ("preprocess", "label", "train"))
         options = json.loads((train / "training.json").read_text(encoding="utf-8"))
         described = json.loads((train / "model.json").read_text(encoding="utf-8"))
         pairs = load_array(label / "pairs.npy")
         sides = [read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")]
         source, target = (Vocabulary.load(train / f"{side}.vocabulary.tsv") for side in ("source", "target"))
         return cls(
-            Edges.load(featurize / "edges"),
+            Edges.load(pipeline.folder("featurize") / "edges"),
             Labels.load(label),
             pairs,
             options,
@@ -152,29 +132,11 @@ class Training:
         return calibrate(self.learner(), weights, pairs=self.usable(), texts=self.texts, rare=self.rare)
 
 
-def links_with(
-    weights: np.ndarray, train: Path, preprocess: Path, lexicon: Path, chosen: np.ndarray | None = None
-) -> list[list[Link]]:
-    """Return the links of gold pairs by the model of a corpus with other weights.
-
-    Parameters
-    ----------
-    weights : ndarray of float64, shape (d,)
-        For the features of the model, in their order.
-    train, preprocess, lexicon : Path
-        Folders of the stages.
-    chosen : ndarray of int, optional
-        Which gold pairs; default: all.
-
-    Returns
-    -------
-    list of list of Link
-        Between surface tokens.
-    """
-    gold = Corpus.load(preprocess / "gold")
-    chosen = np.arange(len(gold)) if chosen is None else chosen
-    stored = load_if_there(lexicon / "posteriors" / "gold")
-    aligner = Aligner.load(train)
+def links_with(weights: np.ndarray, pipeline: Pipeline, chosen: np.ndarray) -> list[list[Link]]:
+    """Return the links between surface tokens of the chosen gold pairs by the model with other weights."""
+    gold = Corpus.load(pipeline.folder("preprocess") / "gold")
+    stored = load_if_there(pipeline.folder("lexicon") / "posteriors" / "gold")
+    aligner = Aligner.load(pipeline.folder("train"))
     aligner.model = replace(aligner.model, weights=weights)
     posteriors = None if stored is None else stored.take(chosen)
     found = aligner.align_block(PairBlock(gold.take(chosen), posteriors=posteriors))

@@ -24,9 +24,9 @@ from align.problems.matching import MatchingProblem
 from align.solvers.block import BlockFrankWolfe
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
-from benchmarks.figures import facts, facts_text, markdown, publish
+from benchmarks.figures import facts, markdown, tell
 from benchmarks.hansards import TRAIN
-from benchmarks.runs import Pipeline
+from benchmarks.runs import pipeline_of
 from benchmarks.solvers import LAM
 
 # Random problems whose values are compared, and the shape that projections are timed at.
@@ -64,32 +64,21 @@ def run(args: argparse.Namespace) -> None:
     rows += projection_rows(rounds=args.rounds, seed=args.seed)
     told = facts(args.seed)
     worst = worst_differences(args.seed)
-    text = "\n".join(
-        [
-            "# What an oracle call costs\n",
-            facts_text(told) + "\n",
-            NOTES.format(rounds=args.rounds, side=SIDE),
-            markdown([line(row) for row in rows]),
-            f"Largest difference of values in {PROBLEMS} random rectangular problems with ties and "
-            f"negative weights: assignment against its linear program {worst[1]:.1e}, "
-            f"flow against its own {worst[2]:.1e}.\n",
-        ]
-    )
-    publish(args.out, "oracles", text, {**told, "rows": rows, "differences": worst})
-    print(text, end="")
+    parts = [
+        "# What an oracle call costs\n",
+        NOTES.format(rounds=args.rounds, side=SIDE),
+        markdown([line(row) for row in rows]),
+        f"Largest difference of values in {PROBLEMS} random rectangular problems with ties and "
+        f"negative weights: assignment against its linear program {worst[1]:.1e}, "
+        f"flow against its own {worst[2]:.1e}.\n",
+    ]
+    tell(args.out, "oracles", told, parts, {"rows": rows, "differences": worst})
 
 
 def gold_pairs(args: argparse.Namespace, max_fertility: int) -> tuple[Edges, Labels]:
     """Run the pipeline as far as features of the gold pairs that train; return these and their labels."""
     settings = hansards.merged(hansards.settings(args, str(args.size), args.size), {"gold": {"train": TRAIN}})
-    pipeline = Pipeline(
-        args.out / f"{args.size}.toml",
-        settings,
-        workdir=args.workdir,
-        kernels=None,
-        jobs=args.jobs,
-        seed=args.seed,
-    )
+    pipeline = pipeline_of(args, str(args.size), settings)
     pipeline.run("featurize", ["train.labels=gold", f"train.fertility={max_fertility}"])
     return Edges.load(pipeline.folder("featurize") / "edges"), Labels.load(pipeline.folder("label"))
 

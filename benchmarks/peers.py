@@ -18,10 +18,9 @@ from align.core.arrays import load_array
 from align.core.errors import InputError, WorkError
 from align.core.ragged import SIDES
 from align.data.corpus import Corpus
-from align.data.vocabulary import Vocabulary
 from align.links import Link
 from benchmarks import eflomal
-from benchmarks.eflomal import lines_of, surface_links, text_of
+from benchmarks.eflomal import surface_links, text_of
 from benchmarks.figures import read_lines, write_lines
 from benchmarks.process import Plan, Usage, call, environment, watch
 from benchmarks.runs import POLL
@@ -39,20 +38,13 @@ _JOINED = " ||| "
 class PeerText:
     """The text that aligners are given: ``source.txt`` and ``target.txt`` of a folder, one space a gap.
 
-    Attributes
-    ----------
-    folder : Path
-    pairs : int
-    rows : ndarray of int64, shape (N,)
-        Where the N gold pairs stand; empty without gold.
-    to_gold : function
-        From links of the gold pairs to those between the tokens of the gold.
+    ``rows``, int64, says where the gold pairs stand; it is empty without gold.
     """
 
     folder: Path
     pairs: int
     rows: np.ndarray
-    to_gold: Callable[[list[list[Link]]], list[list[Link]]]
+    to_gold: Callable[[list[list[Link]]], list[list[Link]]]  # to links between the tokens of the gold
 
 
 @dataclass(frozen=True)
@@ -92,9 +84,7 @@ def write_text(preprocess: Path, folder: Path, tokens: str) -> PeerText:
         text, rows = Corpus.load(preprocess / "corpus").take(used), np.zeros(0, dtype=np.int64)
     else:
         text, rows = text_of(preprocess)
-    for side, sentences in zip(SIDES, (text.source, text.target), strict=True):
-        words = Vocabulary.load(preprocess / f"{side}.vocabulary.tsv").words
-        write_lines(folder / f"{side}.txt", lines_of(sentences, words))
+    eflomal.write_text(text, preprocess, folder)
     return PeerText(
         folder, len(text), rows, lambda links: links if corpus is None else surface_links(links, corpus)
     )
@@ -128,7 +118,7 @@ def find(name: str, environments: Path | None, log: Path) -> Peer:
     if name == EFLOMAL:
         tool = eflomal.find(python, log)
         return Peer(name, tool.version, lambda text, folder: _eflomal(tool.program, text, folder))
-    version = call([python, "-c", _version_of(package)], log, environment(threads=1)).strip()
+    version = eflomal.version_of(package, python, log)
     model = name.removeprefix(f"{THOT}-")
     return Peer(name, version, lambda text, folder: _thot(python, model, text, folder))
 
@@ -194,10 +184,6 @@ def _installed(folder: Path, package: str, log: Path) -> Path:
             shutil.rmtree(folder, ignore_errors=True)
             raise WorkError(f"{package} cannot be installed: {error}") from None
     return python
-
-
-def _version_of(package: str) -> str:
-    return f"from importlib.metadata import version; print(version({package!r}))"
 
 
 def combined(text: PeerText, folder: Path) -> dict[str, Path]:

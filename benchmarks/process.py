@@ -23,22 +23,13 @@ _THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA
 class Usage:
     """What one or several commands took, one after the other.
 
-    Attributes
-    ----------
-    cpu_seconds : float
-        User and system time of all their processes.
-    seconds : float
-        Wall time.
-    peak_memory : int
-        Bytes of the largest process.
-    rss, pss : int
-        The largest sums over all processes that were alive together, in bytes: of what is resident in each
-        (shared pages count in each), and with shared pages shared out. 0 where nobody looked.
+    ``rss`` and ``pss`` are the largest sums over all processes that were alive together, in bytes: of what is
+    resident in each (shared pages count in each), and with shared pages shared out. 0 where nobody looked.
     """
 
-    cpu_seconds: float = 0.0
-    seconds: float = 0.0
-    peak_memory: int = 0
+    cpu_seconds: float = 0.0  # user and system time of all their processes
+    seconds: float = 0.0  # wall time
+    peak_memory: int = 0  # bytes of the largest process
     rss: int = 0
     pss: int = 0
 
@@ -54,19 +45,7 @@ class Usage:
 
 @dataclass(frozen=True)
 class Plan:
-    """How a command is watched.
-
-    Attributes
-    ----------
-    poll : float
-        Seconds between two looks at its memory; 0 for none.
-    folders : mapping of str to str
-        By stage, in their order, the folder that has an entry ``*.partial`` while the stage is at work.
-    kill : (str, float) or None
-        A stage and seconds: SIGKILL so long after the stage was first seen at work.
-    limit : float
-        Seconds after which the command is killed; 0 for none.
-    """
+    """How a command is watched: what the plan of :mod:`benchmarks.measured` says."""
 
     poll: float = 0.0
     folders: Mapping[str, str] = field(default_factory=dict)
@@ -83,9 +62,12 @@ class Watched:
     killed: str = ""
 
 
-def environment(*, threads: int, **settings: str) -> dict[str, str]:
+def environment(*, threads: int) -> dict[str, str]:
     """Return the environment of a command whose libraries may use so many threads."""
-    return {**os.environ, **dict.fromkeys(_THREADS, str(threads)), **settings}
+    found = {**os.environ, **dict.fromkeys(_THREADS, str(threads))}
+    if found.get("NUMBA_CACHE_DIR"):  # commands run in another folder
+        found["NUMBA_CACHE_DIR"] = os.path.abspath(found["NUMBA_CACHE_DIR"])
+    return found
 
 
 def measure(command: Sequence[object], log: Path, environment: Mapping[str, str]) -> tuple[Usage, str]:

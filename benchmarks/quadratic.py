@@ -36,11 +36,11 @@ from align.solvers import SOLVERS
 from benchmarks import hansards, recipe
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.eflomal import surface_links
-from benchmarks.figures import difference_of, facts, facts_text, markdown, percent, publish, read_lines
-from benchmarks.gold import links_file, text_file
+from benchmarks.figures import difference_of, facts, interval_of, markdown, percent, tell
+from benchmarks.gold import Source, links_file
 from benchmarks.hansards import TRAIN
 from benchmarks.models import Training
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import Pipeline, pipeline_of
 
 FOLDS = 5
 
@@ -73,30 +73,14 @@ to be the best. "us": CPU microseconds a pair to decode, scores given.
 
 @dataclass(frozen=True)
 class Gold:
-    """Labelled pairs, how they are parted, and what they are measured against.
-
-    Attributes
-    ----------
-    name : str
-        For the table.
-    training : Training
-        Features and labels of N pairs, and the options of the stage train.
-    corpus : Corpus
-        The N pairs.
-    known : list of list of Link
-        Their gold links.
-    parts : list of ndarray of int64
-        Each is aligned by what the others teach.
-    resources : Resources
-        What the names of the features depend on.
-    """
+    """N labelled pairs, how they are parted, and what they are measured against."""
 
     name: str
     training: Training
     corpus: Corpus
-    known: list[Any]
-    parts: list[np.ndarray]
-    resources: Resources
+    known: list[Any]  # the gold links of each pair
+    parts: list[np.ndarray]  # int64; each is aligned by what the others teach
+    resources: Resources  # what the names of the features depend on
 
     def names(self, dropped: Sequence[str]) -> set[str]:
         """Return the features that groups, or single features, stand for."""
@@ -122,22 +106,15 @@ def main() -> None:
     parser.add_argument(
         "--sizes", default="2000,20000", metavar="LIST", help="pairs of text (default: %(default)s)"
     )
-    parser.add_argument(
-        "--halves",
-        nargs="*",
-        default=[],
-        metavar="GOLD",
-        help="PREFIX:SOURCE-TARGET, gold in halves; it is all the text there is",
-    )
+    told = "PREFIX:SOURCE-TARGET, gold in halves; it is all the text there is"
+    parser.add_argument("--halves", nargs="*", default=[], metavar="GOLD", help=told)
     add_common_arguments(parser, "quadratic", with_eflomal=False)
     finish(run, parser)
 
 
 def run(args: argparse.Namespace) -> None:
     """Measure on all gold and write the results."""
-    sizes = args.sizes.split(",") if args.sizes else []
-    if not all(size.isdecimal() and int(size) for size in sizes):
-        raise InputError(f"--sizes {args.sizes}: give numbers of pairs, as 2000,20000")
+    sizes = hansards.sizes_of(args.sizes) if args.sizes else []
     halves = [(text, recipe.parse(text)[-1]) for text in args.halves]
     for text, source in halves:
         if source.bitext is not None:
@@ -145,54 +122,28 @@ def run(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     told = facts(args.seed)
     lines, values = [], []
-    for gold in [*(_hansards(args, int(size)) for size in sizes), *(_halves(args, one) for _, one in halves)]:
+    for gold in [*(_hansards(args, size) for size in sizes), *(_halves(args, one) for _, one in halves)]:
         for dropped in SETS:
             for line, value in rows(gold, dropped):
                 lines.append(line)
                 values.append(value)
-    text = "\n".join(
-        ["# What a bonus for consecutive links is worth\n", facts_text(told) + "\n", NOTES, markdown(lines)]
-    )
-    publish(args.out, "quadratic", text, {**told, "rows": values})
-    print(text, end="")
+    parts = ["# What a bonus for consecutive links is worth\n", NOTES, markdown(lines)]
+    tell(args.out, "quadratic", told, parts, {"rows": values})
 
 
 def _hansards(args: argparse.Namespace, size: int) -> Gold:
     settings = hansards.merged(hansards.settings(args, str(size), size), {"gold": {"train": TRAIN}})
     name = f"Hansards {size}, {FOLDS} folds"
-    return _load(_pipeline(args, str(size), settings), name, links_file(args.gold), FOLDS)
+    return _load(_trained(args, str(size), settings), name, links_file(args.gold), FOLDS)
 
 
-def _halves(args: argparse.Namespace, source: recipe.Source) -> Gold:
-    gold = [str(text_file(source.prefix, side)) for side in (source.source, source.target)]
-    links = links_file(source.prefix)
-    settings = {
-        "corpus": {
-            "name": source.name,
-            "source": source.source,
-            "target": source.target,
-            "files": gold,
-            "tokenized": True,
-        },
-        "gold": {"files": gold, "links": str(links), "base": 0, "train": len(read_lines(links))},
-    }
-    return _load(
-        _pipeline(args, source.name, settings),
-        f"{source.prefix.name} {source.source}-{source.target}, halves",
-        links,
-        2,
-    )
+def _halves(args: argparse.Namespace, source: Source) -> Gold:
+    name = f"{source.prefix.name} {source.source}-{source.target}, halves"
+    return _load(_trained(args, source.name, source.own_text(source.name)), name, source.links, 2)
 
 
-def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, Any]) -> Pipeline:
-    pipeline = Pipeline(
-        args.out / f"{name}.toml",
-        settings,
-        workdir=args.workdir,
-        kernels=Kernels(args.out / "kernels"),
-        jobs=args.jobs,
-        seed=args.seed,
-    )
+def _trained(args: argparse.Namespace, name: str, settings: dict[str, Any]) -> Pipeline:
+    pipeline = pipeline_of(args, name, settings)
     pipeline.run("train", ["train.labels=gold"])
     return pipeline
 
@@ -200,9 +151,7 @@ def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, Any]) -> 
 def _load(pipeline: Pipeline, name: str, links: Path, count: int) -> Gold:
     """Read what the stages left of the gold; equal pairs fall into one of the ``count`` parts."""
     preprocess = pipeline.folder("preprocess")
-    training = Training.load(
-        *(pipeline.folder(stage) for stage in ("preprocess", "featurize", "label", "train"))
-    )
+    training = Training.load(pipeline)
     known = read_file(links, base=0)
     return Gold(
         name,
@@ -221,13 +170,12 @@ def rows(gold: Gold, dropped: str) -> list[tuple[dict[str, str], dict[str, Any]]
     base: Measured | None = None
     for model, names in BONUSES.items():
         own = measure(gold, edges, bonus_features(gold.training.edges, names))
-        interval = bootstrap(own.counts).aer
         line = {
             "gold": gold.name,
             "features": f"{dropped} ({len(edges.names)})",
             "model": model,
             "AER %": percent(score(own.counts).aer),
-            "95 %": "n/a" if interval is None else " to ".join(map(percent, interval)),
+            "95 %": interval_of(bootstrap(own.counts).aer),
             "against linear": "",
             "q": " ".join(f"{SCALE * q:.2f}" for q in own.q),
             "gap %": f"{100 * own.gap:.2f}",

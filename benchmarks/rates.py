@@ -7,7 +7,6 @@ squares over an l1 ball, by away steps whose oracle sees all atoms, or some of t
 from __future__ import annotations
 
 import argparse
-import csv
 import itertools
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -19,7 +18,7 @@ from align.cli.parser import Parser
 from align.core.errors import InputError
 from align.solvers.generic.away_steps import VARIANTS, L1Ball, Listed, frank_wolfe
 from benchmarks.command import add_common_arguments, finish
-from benchmarks.figures import facts, facts_text, markdown, publish
+from benchmarks.figures import drawing, facts, markdown, tell, write_csv
 from benchmarks.solvers import LEVELS
 
 # The point projected onto the cube [-1, 1]^3: inside its upper face.
@@ -48,25 +47,21 @@ def run(args: argparse.Namespace) -> None:
     args.out.mkdir(parents=True, exist_ok=True)
     told = facts(args.seed)
     cube, ball = zig_zag(args.steps), lasso(args.steps, args.seed)
-    text = "\n".join(
-        [
-            "# Rates of convergence on small problems\n",
-            facts_text(told) + "\n",
-            "## A point inside a face of a cube: steps until h = f - min f is at most that\n",
-            markdown([line(name, curve) for name, curve in cube.items()]),
-            f"## Lasso, {ROWS} x {COLUMNS}, {2 * COLUMNS} atoms: atoms looked at until the gap, as a share "
-            "of the first, is at most that\n",
-            markdown([line(name, curve) for name, curve in ball.items()]),
-        ]
-    )
+    parts = [
+        "# Rates of convergence on small problems\n",
+        "## A point inside a face of a cube: steps until h = f - min f is at most that\n",
+        markdown([line(name, curve) for name, curve in cube.items()]),
+        f"## Lasso, {ROWS} x {COLUMNS}, {2 * COLUMNS} atoms: atoms looked at until the gap, as a share "
+        "of the first, is at most that\n",
+        markdown([line(name, curve) for name, curve in ball.items()]),
+    ]
     for name, curves, axes in (
         ("zig-zag", {**cube, "2 C / (t + 2)": bound(args.steps)}, ("steps t", "h = f - min f")),
         ("lasso", ball, ("atoms looked at", "gap / first gap")),
     ):
         write_curves(args.out / f"{name}.csv", curves, axes)
         draw(args.out / f"{name}.png", name, curves, axes)
-    publish(args.out, "rates", text, told)
-    print(text, end="")
+    tell(args.out, "rates", told, parts, {})
 
 
 def zig_zag(steps: int) -> dict[str, Curve]:
@@ -132,20 +127,19 @@ def line(name: str, curve: Curve) -> dict[str, str]:
 
 def write_curves(path: Path, curves: Mapping[str, Curve], axes: Sequence[str]) -> None:
     """Write a line a point of each curve, for spreadsheets."""
-    with open(path, "w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["curve", *axes])
-        for name, (x, y) in curves.items():
-            writer.writerows([name, repr(float(a)), repr(float(b))] for a, b in zip(x, y, strict=True))
+    write_csv(
+        path,
+        [
+            {"curve": name, axes[0]: a, axes[1]: b}
+            for name, (x, y) in curves.items()
+            for a, b in zip(x.astype(float).tolist(), y.tolist(), strict=True)
+        ],
+    )
 
 
 def draw(path: Path, title: str, curves: Mapping[str, Curve], axes: Sequence[str]) -> None:
     """Draw curves on logarithmic axes into a PNG file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 4.5), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = drawing(7, 4.5)
     panel: Any = figure.subplots()
     for name, (x, y) in curves.items():
         shown = (x > 0) & (y > 0)

@@ -7,17 +7,19 @@ a bitext of its languages beside it.
 
 from __future__ import annotations
 
+import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 from align.core.errors import InputError
 from align.model.weights import Weights
-from benchmarks.figures import read_lines, write_lines
-from benchmarks.gold import links_file, text_file
+from benchmarks.figures import read_lines
+from benchmarks.gold import Source
 from benchmarks.models import Training
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import pipeline_of
 
 # Pairs of the parts a gold text is cut into; 0 is the whole.
 PARTS = (100, 300, 0)
@@ -31,42 +33,6 @@ OPTIONS: dict[str, Any] = {
     "train.fertility": 2,
     "train.weights": "none",
 }
-
-
-@dataclass(frozen=True)
-class Source:
-    """Gold pairs to learn from, and the text that their statistics are made of.
-
-    Attributes
-    ----------
-    prefix : Path
-        Of the gold: ``PREFIX.<source>``, ``PREFIX.<target>``, ``PREFIX.align``.
-    source, target : str
-        The languages.
-    bitext : Path, optional
-        Prefix of a bitext whose first ``size`` pairs join; without it the gold text is all there is.
-    size : int
-        Pairs of the bitext, or of each part of the gold; 0 all.
-    """
-
-    prefix: Path
-    source: str
-    target: str
-    bitext: Path | None = None
-    size: int = 0
-
-    @property
-    def name(self) -> str:
-        """Return what its folders are called."""
-        beside = "" if self.bitext is None else f"-{self.bitext.name}"
-        return f"{self.prefix.name}.{self.source}-{self.target}{beside}-{self.size or 'all'}"
-
-    def described(self) -> dict[str, Any]:
-        """Return what the provenance says of it."""
-        found = {"gold": self.prefix.name, "languages": f"{self.source}-{self.target}"}
-        if self.bitext is not None:
-            return {**found, "bitext": self.bitext.name, "bitext_pairs": self.size}
-        return {**found, "corpora_of_pairs": self.size or "all"}
 
 
 def parse(text: str) -> list[Source]:
@@ -89,23 +55,10 @@ def parse(text: str) -> list[Source]:
 
 
 class Recipe:
-    """Learns weights from gold of several sources, with the pipeline as it is by default.
+    """Learns weights from gold of several sources, with the pipeline of a command as it is by default."""
 
-    Parameters
-    ----------
-    folder : Path
-        For configurations and parts of gold texts.
-    workdir : Path
-        Work folder of the pipeline.
-    kernels : Kernels
-        Where compiled kernels are.
-    jobs, seed : int
-        As the pipeline's.
-    """
-
-    def __init__(self, folder: Path, *, workdir: Path, kernels: Kernels, jobs: int, seed: int) -> None:
-        self._folder, self._workdir = folder, workdir
-        self._kernels, self._jobs, self._seed = kernels, jobs, seed
+    def __init__(self, args: argparse.Namespace) -> None:
+        self._args = args
         self._known: dict[Source, list[Training]] = {}
 
     def learn(self, sources: Sequence[Source]) -> Weights:
@@ -122,7 +75,7 @@ class Recipe:
             provenance={
                 "trained_on": [source.described() for source in sources],
                 "pairs": len(training.pairs),
-                "seed": self._seed,
+                "seed": self._args.seed,
             },
             fertility=OPTIONS["train.fertility"],
             word_groups=training.word_groups,
@@ -132,58 +85,30 @@ class Recipe:
         """Return the features and labels of all pairs of a source, corpus by corpus."""
         if source not in self._known:
             self._known[source] = [
-                self._training(source, f"{source.name}.{number}" if source.size else source.name, prefix)
-                for number, prefix in enumerate(self._prefixes(source))
+                self._training(source, f"{source.name}.{number}" if source.size else source.name, part)
+                for number, part in enumerate(self._parts(source))
             ]
         return self._known[source]
 
-    def _prefixes(self, source: Source) -> list[Path]:
-        """Return the prefixes of the parts of a gold text, cut here if need be."""
+    def _parts(self, source: Source) -> list[Source]:
+        """Return the parts of a gold text, cut here if need be."""
         if source.bitext is not None or not source.size:
-            return [source.prefix]
-        paths = {
-            source.source: text_file(source.prefix, source.source),
-            source.target: text_file(source.prefix, source.target),
-            "align": links_file(source.prefix),
-        }
-        texts = {ending: read_lines(path) for ending, path in paths.items()}
-        pairs = len(texts["align"])
+            return [source]
+        pairs = len(read_lines(source.links))
         count = max(1, pairs // source.size)
-        prefixes = []
-        for number in range(count):
-            prefix = self._folder / "parts" / f"{source.name}-{number}"
-            prefix.parent.mkdir(parents=True, exist_ok=True)
-            for ending, lines in texts.items():
-                part = lines[number * pairs // count : (number + 1) * pairs // count]
-                write_lines(prefix.with_name(f"{prefix.name}.{ending}"), part)
-            prefixes.append(prefix)
-        return prefixes
+        ends = [number * pairs // count for number in range(count + 1)]
+        folder = self._args.out / "parts"
+        return [
+            source.part(range(*between), folder / f"{source.name}-{number}")
+            for number, between in enumerate(pairwise(ends))
+        ]
 
-    def _training(self, source: Source, name: str, prefix: Path) -> Training:
-        gold = [str(text_file(prefix, language)) for language in (source.source, source.target)]
-        links = links_file(prefix)
-        corpus: dict[str, Any] = {"name": name, "source": source.source, "target": source.target}
-        preprocess: dict[str, Any] = {}
-        if source.bitext is None:
-            corpus |= {"files": gold, "tokenized": True}
-        else:
-            files = [str(text_file(source.bitext, side)) for side in (source.source, source.target)]
-            corpus |= {"files": files, "limit": source.size}
-            preprocess = {"profile": "expand"}
-        settings = {
-            "corpus": corpus,
-            "gold": {"files": gold, "links": str(links), "base": 0, "train": len(read_lines(links))},
-            "preprocess": preprocess,
-        }
-        pipeline = Pipeline(
-            self._folder / "configs" / f"{name}.toml",
-            settings,
-            workdir=self._workdir,
-            kernels=self._kernels,
-            jobs=self._jobs,
-            seed=self._seed,
-        )
+    def _training(self, source: Source, name: str, part: Source) -> Training:
+        settings = part.own_text(name)
+        if source.bitext is not None:
+            text = replace(source, prefix=source.bitext)
+            settings["corpus"] |= {"files": text.files(), "tokenized": False, "limit": source.size}
+            settings["preprocess"] = {"profile": "expand"}
+        pipeline = pipeline_of(self._args, name, settings)
         pipeline.run("train", [f"{key}={value}" for key, value in OPTIONS.items()])
-        return Training.load(
-            *(pipeline.folder(stage) for stage in ("preprocess", "featurize", "label", "train"))
-        )
+        return Training.load(pipeline)

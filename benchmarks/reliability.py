@@ -14,6 +14,7 @@ from align.learning.calibration import rare_words
 from align.links import Link
 from align.model.aligner import Aligner
 from align.model.pairs import look_up
+from benchmarks.figures import drawing
 
 BINS = 15
 
@@ -28,21 +29,11 @@ class Bin(NamedTuple):
 
 @dataclass(frozen=True)
 class Judged:
-    """Links of gold pairs.
+    """L links of gold pairs: arrays of shape (L,)."""
 
-    Attributes
-    ----------
-    confidence : ndarray of float64, shape (L,)
-        In [0, 1].
-    right : ndarray of bool, shape (L,)
-        Whether the gold has them, as sure or possible.
-    rare : ndarray of bool, shape (L,)
-        Whether a word is not in the model's vocabulary, or was seen once.
-    """
-
-    confidence: np.ndarray
-    right: np.ndarray
-    rare: np.ndarray
+    confidence: np.ndarray  # float64, in [0, 1]
+    right: np.ndarray  # bool: whether the gold has them, as sure or possible
+    rare: np.ndarray  # bool: whether a word is not in the model's vocabulary, or was seen once
 
     def only(self, chosen: np.ndarray) -> Judged:
         """Return some of the links, by a bool array."""
@@ -133,11 +124,7 @@ def plot(curves: Mapping[str, Sequence[Bin]], path: Path) -> None:
     Both axes show log-odds, so that high confidences do not fall on one point; a bin in which all links are
     right lies at the edge. Under them: how many links each bin has.
     """
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(7, 7), dpi=120, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = drawing(7, 7)
     shares, counts = figure.subplots(2, 1, sharex=True, height_ratios=(3, 1))
     ends = (0.1, 0.9995)
     shares.plot(ends, ends, ":", color="gray", label="as right as said")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import sys
@@ -15,7 +16,7 @@ from pipeline.run.graph import STAGES
 
 # Stages are timed once their kernels are compiled; a stage that still compiled some is run again, at most
 # so many times.
-_TRIES = 3
+TRIES = 3
 
 # Seconds between two looks at the memory of a watched run.
 POLL = 0.05
@@ -35,25 +36,14 @@ def toml(settings: Settings) -> str:
     return "\n".join(lines) + "\n"
 
 
-class Kernels:
-    """The folder that compiled kernels are kept in from one process to the next.
+def kernels() -> Path:
+    """Return the folder of compiled kernels: that of the checkout, if NUMBA_CACHE_DIR does not name one."""
+    return Path(os.environ.get("NUMBA_CACHE_DIR") or ROOT / "align" / "__pycache__").absolute()
 
-    Parameters
-    ----------
-    default : Path, optional
-        Where, if NUMBA_CACHE_DIR does not say it; None is the place that all commands of a checkout use.
-    """
 
-    def __init__(self, default: Path | None) -> None:
-        self.setting = os.environ.get("NUMBA_CACHE_DIR") or ("" if default is None else str(default))
-        self.folder = Path(self.setting or ROOT / "align" / "__pycache__").absolute()
-        if self.setting:
-            self.setting = str(self.folder)
-
-    def state(self) -> set[tuple[str, int]]:
-        """Return what is there: another result means that something was compiled."""
-        found = self.folder.rglob("*.nb[ci]")
-        return {(str(path), path.stat().st_mtime_ns) for path in found}
+def compiled() -> set[tuple[str, int]]:
+    """Return the compiled kernels there are: another set after a run means that it compiled some."""
+    return {(str(path), path.stat().st_mtime_ns) for path in kernels().rglob("*.nb[ci]")}
 
 
 class Pipeline:
@@ -67,30 +57,17 @@ class Pipeline:
         The configuration.
     workdir : Path
         The work folder; runs of the same ``corpus.name`` share what they have in common.
-    kernels : Kernels, optional
-        Where compiled kernels are, for ``timed`` and ``compiled``. None: where they are kept anyway.
     jobs, seed : int
         As the pipeline's.
     """
 
-    def __init__(
-        self,
-        config: Path,
-        settings: Settings,
-        *,
-        workdir: Path,
-        kernels: Kernels | None,
-        jobs: int,
-        seed: int,
-    ) -> None:
+    def __init__(self, config: Path, settings: Settings, *, workdir: Path, jobs: int, seed: int) -> None:
         config.parent.mkdir(parents=True, exist_ok=True)
         config.write_text(toml(settings), encoding="utf-8", newline="\n")
         self._log = config.with_suffix(".log")
         self._root = workdir.absolute() / settings["corpus"]["name"]
         self._latest = workdir / settings["corpus"]["name"] / "latest"
-        self._kernels = kernels
-        folder = {} if kernels is None else {"NUMBA_CACHE_DIR": kernels.setting}
-        self._environment = environment(threads=jobs, **folder)
+        self._environment = environment(threads=jobs)
         self._command = [
             *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", config.absolute()),
             *("--workdir", workdir.absolute(), "--jobs", str(jobs), "--seed", str(seed)),
@@ -121,13 +98,12 @@ class Pipeline:
         WorkError
             If the run fails, or kernels are compiled every time.
         """
-        assert self._kernels is not None, "stages are timed where it is known what was compiled"
-        for _ in range(_TRIES):
-            before = self._kernels.state()
+        for _ in range(TRIES):
+            before = compiled()
             usage = self.run(stages, options, again=True)
-            if self._kernels.state() == before:
+            if compiled() == before:
                 return usage
-        raise WorkError(f"{self._kernels.folder}: kernels are compiled in every run; is the folder writable?")
+        raise WorkError(f"{kernels()}: kernels are compiled in every run; is the folder writable?")
 
     def run(self, stages: str, options: Sequence[str] = (), *, again: bool = False) -> Usage:
         """Run stages, done ones only ``again``; ``options`` are ``section.key=value`` texts."""
@@ -161,7 +137,8 @@ class Pipeline:
         command = [*self._command, "--stage", stages, *settings, *words]
         return watch(command, self._log, self._environment, plan)[0]
 
-    def compiled(self) -> set[tuple[str, int]]:
-        """Return the compiled kernels there are: another set after a run means that it compiled some."""
-        assert self._kernels is not None, "runs are watched where it is known what was compiled"
-        return self._kernels.state()
+
+def pipeline_of(args: argparse.Namespace, name: str, settings: Settings) -> Pipeline:
+    """Return the pipeline of a command, as its options say; the configuration has that name."""
+    config = args.out / "configs" / f"{name}.toml"
+    return Pipeline(config, settings, workdir=args.workdir, jobs=args.jobs, seed=args.seed)

@@ -16,7 +16,7 @@ from align.cli.parser import Parser
 from align.core.errors import WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish
-from benchmarks.figures import Table, facts, facts_text, markdown, write_csv, write_json
+from benchmarks.figures import Table, drawing, facts, facts_text, markdown, write_csv, write_json
 from benchmarks.powers import Power, fit, fit_with_constant, last_line
 from benchmarks.repeats import Spread, turn
 from benchmarks.stages import Runs, figures_of, pairs_of, whole
@@ -203,13 +203,10 @@ def forecast(row: Row, size: int) -> tuple[float, str] | None:
 
 def draw(path: Path, rows: Sequence[Row], fits: Sequence[Row]) -> None:
     """Draw CPU seconds and memory against the number of pairs on logarithmic axes, with the fits."""
-    import matplotlib
+    from matplotlib import ticker
 
-    matplotlib.use("Agg")
-    from matplotlib import pyplot, ticker
-
-    figure, axes = pyplot.subplots(1, 2, figsize=(14, 5), layout="constrained")
-    for axis, (key, title, unit) in zip(axes, (COSTS[0], COSTS[2]), strict=True):
+    figure = drawing(14, 5)
+    for axis, (key, title, unit) in zip(figure.subplots(1, 2), (COSTS[0], COSTS[2]), strict=True):
         for stage in dict.fromkeys(row["stage"] for row in rows):
             own = [row for row in rows if row["stage"] == stage and row[key]]
             if not own:
@@ -230,8 +227,7 @@ def draw(path: Path, rows: Sequence[Row], fits: Sequence[Row]) -> None:
         axis.xaxis.set_minor_locator(ticker.NullLocator())
         if axis.lines:
             axis.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
-    figure.savefig(path, dpi=120)
-    pyplot.close(figure)
+    figure.savefig(path, metadata={"Software": None})
 
 
 if __name__ == "__main__":

@@ -8,7 +8,6 @@ annotated pairs of the embedded sample that may train.
 from __future__ import annotations
 
 import argparse
-import csv
 import math
 import time
 import tomllib
@@ -30,10 +29,10 @@ from align.problems.protocol import Problem
 from align.solvers import SOLVERS, Fit, Row
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
-from benchmarks.figures import facts, facts_text, markdown, publish
+from benchmarks.figures import drawing, facts, markdown, tell, write_csv
 from benchmarks.hansards import TRAIN
 from benchmarks.process import ROOT
-from benchmarks.runs import Pipeline
+from benchmarks.runs import Pipeline, pipeline_of
 from pipeline.stages.train.plots import training_curve
 
 # Options a solver is also run with: a name for the tables, the solver and its options.
@@ -60,23 +59,12 @@ wrong labels.
 
 @dataclass(frozen=True)
 class Task:
-    """A problem to solve.
-
-    Attributes
-    ----------
-    name : str
-        For files and tables.
-    problem : Problem
-    lam : float
-        Regularisation.
-    test : function, optional
-        Share of wrong test labels under some weights.
-    """
+    """A problem to solve, with the strength of regularisation, under a name for files and tables."""
 
     name: str
     problem: Problem
     lam: float
-    test: Callable[[np.ndarray], float] | None = None
+    test: Callable[[np.ndarray], float] | None = None  # share of wrong test labels under some weights
 
 
 class Point(NamedTuple):
@@ -135,7 +123,7 @@ def run(args: argparse.Namespace) -> None:
     tasks = [] if args.scene is None else scene_tasks(args.scene)
     args.out.mkdir(parents=True, exist_ok=True)
     told = facts(args.seed)
-    parts, values = ["# How fast the solvers close the duality gap\n", facts_text(told) + "\n", NOTES], []
+    parts, values = ["# How fast the solvers close the duality gap\n", NOTES], []
     if args.hansards is not None:
         tasks += _alignment_tasks(args)
     elif not tasks:
@@ -153,9 +141,7 @@ def run(args: argparse.Namespace) -> None:
         values += [_value(own, task) for own in runs]
         if task.name in FIGURES:
             training_curve(runs[0].fit.history, LEVELS[-1], args.out / f"{FIGURES[task.name]}.png")
-    text = "\n".join(parts)
-    publish(args.out, "solvers", text, {**told, "runs": values})
-    print(text, end="")
+    tell(args.out, "solvers", told, parts, {"runs": values})
 
 
 def solvers_of(text: str | None) -> list[str]:
@@ -226,14 +212,7 @@ def _sample_task(args: argparse.Namespace) -> Task:
 
 
 def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, dict[str, Any]]) -> Pipeline:
-    return Pipeline(
-        args.out / f"{name}.toml",
-        hansards.merged(settings, {"train": {"fertility": 1}}),
-        workdir=args.workdir,
-        kernels=None,
-        jobs=args.jobs,
-        seed=args.seed,
-    )
+    return pipeline_of(args, name, hansards.merged(settings, {"train": {"fertility": 1}}))
 
 
 def _task(name: str, pipeline: Pipeline, options: Sequence[str]) -> Task:
@@ -323,20 +302,12 @@ def _value(own: Run, task: Task) -> dict[str, Any]:
 
 def write_points(path: Path, runs: Sequence[Run]) -> None:
     """Write a line a pass of each solver, for spreadsheets."""
-    with open(path, "w", encoding="utf-8", newline="") as out:
-        writer = csv.writer(out, lineterminator="\n")
-        writer.writerow(["solver", *Point._fields])
-        for own in runs:
-            writer.writerows([own.solver, *map(repr, point)] for point in own.points)
+    write_csv(path, [{"solver": own.solver, **point._asdict()} for own in runs for point in own.points])
 
 
 def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
     """Draw the least relative gap so far against passes, calls and CPU seconds into a PNG file."""
-    from matplotlib.backends.backend_agg import FigureCanvasAgg
-    from matplotlib.figure import Figure
-
-    figure = Figure(figsize=(14, 4.5), dpi=110, layout="constrained")
-    FigureCanvasAgg(figure)
+    figure = drawing(14, 4.5)
     figure.suptitle(title)
     panels = figure.subplots(1, 3, sharey=True)
     for axes, column in zip(panels, ("passes", "oracle_calls", "cpu_seconds"), strict=True):

@@ -12,34 +12,22 @@ from align.core.errors import InputError, WorkError
 from benchmarks.figures import read_lines
 from benchmarks.hansards import merged
 from benchmarks.process import Usage, Watched
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.runs import TRIES, Pipeline, compiled
 from benchmarks.texts import Settings
 from pipeline.run.graph import STAGES
 
-# Kernels are compiled before the clock runs, on so many pairs. A run that compiled one all the same is made
-# again, at most so many times.
+# Kernels are compiled before the clock runs, on so many pairs.
 WARM_UP = 300
-_TRIES = 3
 
 
 @dataclass(frozen=True)
 class StageFigures:
-    """What a stage took.
-
-    Attributes
-    ----------
-    seconds, cpu_seconds : float
-        Wall and processor time, by its manifest.
-    told : int
-        Peak memory in bytes by its manifest: the sum of the processes' own peaks.
-    rss, pss : int
-        Peak memory in bytes as seen from outside (:class:`benchmarks.process.Usage`).
-    """
+    """What a stage took: wall and processor time by its manifest, and peaks of memory in bytes."""
 
     seconds: float
     cpu_seconds: float
-    told: int
-    rss: int
+    told: int  # by its manifest: the sum of the processes' own peaks
+    rss: int  # as seen from outside (:class:`benchmarks.process.Usage`), and so pss
     pss: int
 
 
@@ -71,7 +59,6 @@ class Runs:
         self._folder, self._settings, self._seed = folder, settings, seed
         self.options = list(options)
         self._words = [] if memory is None else ["--memory", memory]
-        self._kernels = Kernels(None)
         # With gold text, how good the links are is measured too.
         self.last = "evaluate" if "gold" in settings else "align"
 
@@ -84,7 +71,6 @@ class Runs:
             self._folder / "configs" / f"{name}.toml",
             merged(self._settings, limit),
             workdir=work,
-            kernels=self._kernels,
             jobs=jobs,
             seed=self._seed,
         )
@@ -115,13 +101,13 @@ class Runs:
         WorkError
             If a run fails, or kernels are compiled every time.
         """
-        for _ in range(_TRIES):
+        for _ in range(TRIES):
             pipeline, work = self.pipeline(name, pairs, jobs)
             if unmeasured:
                 pipeline.run(unmeasured, self.options)
-            before = pipeline.compiled()
+            before = compiled()
             watched = [pipeline.watched(stages, self.options, words=self._words) for stages in steps]
-            if pipeline.compiled() == before:
+            if compiled() == before:
                 return pipeline, work, watched
         raise WorkError(f"{name}: kernels are compiled in every run; is their folder writable?")
 

@@ -18,34 +18,16 @@ LIAISON = "Liaison"
 
 @dataclass
 class Trial:
-    """One contender in one round: what it took, its links by method, or why there are none.
-
-    Attributes
-    ----------
-    name : str
-    round : int
-        From 0.
-    jobs : int
-    usage : Usage or None
-        From tokens to links; None where it failed.
-    from_text : Usage or None
-        The pipeline from the archive or files to links.
-    stages : dict of StageFigures
-        Those of the pipeline.
-    links : dict of Path
-        Links of the gold pairs by method of symmetrisation.
-    problem : str
-        Why it failed.
-    """
+    """One contender in one round: what it took, its links by method, or why there are none."""
 
     name: str
-    round: int
+    round: int  # from 0
     jobs: int = 1
-    usage: Usage | None = None
-    from_text: Usage | None = None
-    stages: dict[str, StageFigures] = field(default_factory=dict)
-    links: dict[str, Path] = field(default_factory=dict)
-    problem: str = ""
+    usage: Usage | None = None  # from tokens to links; None where it failed
+    from_text: Usage | None = None  # the pipeline from the archive or files to links
+    stages: dict[str, StageFigures] = field(default_factory=dict)  # those of the pipeline
+    links: dict[str, Path] = field(default_factory=dict)  # of the gold pairs, by method of symmetrisation
+    problem: str = ""  # why it failed
 
 
 Row = dict[str, Any]

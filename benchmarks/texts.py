@@ -44,13 +44,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train", type=int, default=0, metavar="N", help="the first N gold pairs train (default: none)"
     )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        metavar="KEY=VALUE",
-        help="of the pipeline, in all runs; repeatable",
-    )
+    told = "of the pipeline, in all runs; repeatable"
+    parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=told)
 
 
 def add_memory_argument(parser: argparse.ArgumentParser) -> None:

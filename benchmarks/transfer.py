@@ -16,26 +16,13 @@ from typing import Any
 
 from align.cli.parser import Parser
 from align.core.errors import InputError
-from align.data.corpus import Corpus
-from align.links import format_pharaoh
-from align.statistics.posteriors import load_if_there
 from benchmarks import eflomal, recipe
 from benchmarks.command import add_common_arguments, finish, tool_of
-from benchmarks.figures import (
-    best,
-    compare,
-    difference_of,
-    facts,
-    facts_text,
-    figures_of,
-    markdown,
-    publish,
-    score,
-    write_lines,
-)
-from benchmarks.gold import links_file, sampled_links, text_file
-from benchmarks.recipe import Recipe, Source
-from benchmarks.runs import Kernels, Pipeline
+from benchmarks.figures import facts, markdown, scored, tell
+from benchmarks.gold import Source, write_sampled
+from benchmarks.hansards import merged
+from benchmarks.recipe import Recipe
+from benchmarks.runs import pipeline_of
 
 NOTES = """\
 Every corpus is nothing but the text of its gold pairs, tokenized as it came. "transferred": weights learnt
@@ -106,9 +93,8 @@ def run(args: argparse.Namespace) -> None:
         tables.append(table)
         values.append(figures)
     told = facts(args.seed, **bench.versions)
-    text = "\n".join(["# Weights carried to another language\n", facts_text(told) + "\n", NOTES, *tables])
-    publish(args.out, "transfer", text, {**told, "corpora": values})
-    print(text, end="")
+    parts = ["# Weights carried to another language\n", NOTES, *tables]
+    tell(args.out, "transfer", told, parts, {"corpora": values})
 
 
 class Bench:
@@ -116,10 +102,7 @@ class Bench:
 
     def __init__(self, args: argparse.Namespace, tool: eflomal.Tool | None) -> None:
         self._args, self._tool = args, tool
-        self._kernels = Kernels(args.out / "kernels")
-        self._recipe = Recipe(
-            args.out, workdir=args.workdir, kernels=self._kernels, jobs=args.jobs, seed=args.seed
-        )
+        self._recipe = Recipe(args)
         self.versions = {"eflomal": tool.version} if tool else {}
 
     def measure(self, gold: Source, teachers: list[Source]) -> tuple[str, dict[str, Any]]:
@@ -132,16 +115,14 @@ class Bench:
             ("transferred", {"labels": "none", "weights": str(folder / "weights")}),
             ("self-trained", {"labels": "silver"}),
         ):
-            pipeline = self._pipeline(gold, options)
+            settings = merged(gold.own_text(gold.name, 0), {"train": options})
+            pipeline = pipeline_of(self._args, f"{gold.name}-{options['labels']}", settings)
             pipeline.run("evaluate")
             files[f"Liaison {name}"] = folder / f"{name}.txt"
             shutil.copyfile(pipeline.folder("evaluate") / "gold.links.txt", files[f"Liaison {name}"])
         preprocess, lexicon = pipeline.folder("preprocess"), pipeline.folder("lexicon")
-        posteriors = load_if_there(lexicon / "posteriors" / "gold")
-        if posteriors is not None:
+        if write_sampled(lexicon, preprocess, folder / "sampler.txt"):
             files["Liaison's sampler alone"] = folder / "sampler.txt"
-            found = sampled_links(posteriors, Corpus.load(preprocess / "gold"))
-            write_lines(files["Liaison's sampler alone"], map(format_pharaoh, found))
         peers: dict[str, Path] = {}
         if self._tool is not None:
             eflomal.align(self._tool, preprocess, folder / "eflomal")
@@ -149,48 +130,12 @@ class Bench:
             peers = {f"eflomal {method}": path for method, path in found_files.items()}
         return report(gold, teachers, files, peers, folder)
 
-    def _pipeline(self, gold: Source, options: dict[str, Any]) -> Pipeline:
-        files = [str(text_file(gold.prefix, language)) for language in (gold.source, gold.target)]
-        settings: dict[str, dict[str, Any]] = {
-            "corpus": {
-                "name": gold.name,
-                "source": gold.source,
-                "target": gold.target,
-                "files": files,
-                "tokenized": True,
-            },
-            "gold": {"files": files, "links": str(links_file(gold.prefix)), "base": 0, "train": 0},
-            "train": options,
-        }
-        return Pipeline(
-            self._args.out / "configs" / f"{gold.name}-{options['labels']}.toml",
-            settings,
-            workdir=self._args.workdir,
-            kernels=self._kernels,
-            jobs=self._args.jobs,
-            seed=self._args.seed,
-        )
-
 
 def report(
     gold: Source, teachers: list[Source], files: dict[str, Path], peers: dict[str, Path], folder: Path
 ) -> tuple[str, dict[str, Any]]:
     """Return the table of files of links of one corpus, ours and those of peers, and all figures."""
-    known = links_file(gold.prefix)
-    reports = {name: score(known, path, 0, folder) for name, path in {**files, **peers}.items()}
-    winner = list(peers)[best([reports[name] for name in peers])] if peers else None
-    lines, rows = [], []
-    for name, figures in reports.items():
-        line = {"": name, **figures_of(figures)}
-        row: dict[str, Any] = {"name": name, **figures}
-        if name == winner:
-            line[""] += " (best of eflomal here)"
-        elif winner is not None and name in files:
-            found = compare(known, files[name], peers[winner], 0)
-            line["AER - best of eflomal (95 %)"] = difference_of(found)
-            row["against"] = {"name": winner, **vars(found)}
-        lines.append(line)
-        rows.append(row)
+    lines, rows = scored(gold.links, files, peers, 0, folder)
     names = list(dict.fromkeys(teacher.prefix.name for teacher in teachers))
     table = f"## {gold.prefix.name}, weights from {', '.join(names)}\n\n{markdown(lines)}"
     described = [teacher.described() for teacher in teachers]

@@ -1,7 +1,5 @@
 """Bins and errors by hand, the AUC against its definition, which lines are moved, whose links are judged."""
 
-import argparse
-
 import numpy as np
 import pytest
 
@@ -9,7 +7,7 @@ from align.core.errors import InputError
 from align.links import Link
 from align.model.aligner import Aligner
 from benchmarks import confidence
-from benchmarks.recipe import Source
+from benchmarks.gold import Source
 from benchmarks.reliability import Judged, area, expected_error, judge_unseen, plot
 from tests.align import toy
 
@@ -118,10 +116,10 @@ def test_the_plot_is_a_picture_and_the_same_each_time(tmp_path):
 def test_parts_of_gold_are_written_in_the_order_asked_for(tmp_path):
     for ending in ("en", "sv", "align"):
         (tmp_path / f"a.{ending}").write_text("".join(f"{ending} {number}\n" for number in range(4)))
-    bench = confidence.Bench(argparse.Namespace(out=tmp_path / "out"))
-    prefix = bench._part(Source(tmp_path / "a", "en", "sv"), np.array([2, 0]), "half")
+    half = Source(tmp_path / "a", "en", "sv").part([2, 0], tmp_path / "parts" / "half")
+    assert half == Source(tmp_path / "parts" / "half", "en", "sv")
     for ending in ("en", "sv", "align"):
-        assert prefix.with_name(f"half.{ending}").read_text() == f"{ending} 2\n{ending} 0\n"
+        assert half.prefix.with_name(f"half.{ending}").read_text() == f"{ending} 2\n{ending} 0\n"
 
 
 def test_gold_whose_text_is_all_there_is(tmp_path):

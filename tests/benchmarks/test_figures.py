@@ -2,7 +2,6 @@
 
 import json
 import tomllib
-from pathlib import Path
 
 import pytest
 
@@ -93,13 +92,16 @@ def test_configurations_are_toml():
 
 
 def test_folders_of_kernels_tell_that_something_was_compiled(tmp_path, monkeypatch):
-    from benchmarks.runs import Kernels
+    from benchmarks.process import environment
+    from benchmarks.runs import compiled, kernels
 
     monkeypatch.delenv("NUMBA_CACHE_DIR", raising=False)
-    kernels = Kernels(tmp_path / "kernels")
-    before = kernels.state()
-    (tmp_path / "kernels" / "a").mkdir(parents=True)
-    (tmp_path / "kernels" / "a" / "b.nbi").write_bytes(b"")
-    assert kernels.state() != before
+    assert kernels().parent.name == "align"
+    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("NUMBA_CACHE_DIR", "elsewhere")
-    assert Kernels(tmp_path).folder == Path("elsewhere").absolute()
+    before = compiled()
+    (tmp_path / "elsewhere" / "a").mkdir(parents=True)
+    (tmp_path / "elsewhere" / "a" / "b.nbi").write_bytes(b"")
+    assert compiled() != before
+    assert kernels() == tmp_path / "elsewhere"
+    assert environment(threads=1)["NUMBA_CACHE_DIR"] == str(tmp_path / "elsewhere")

@@ -41,5 +41,5 @@ def test_a_failure_is_told_with_its_last_line(tmp_path):
 
 def test_libraries_are_told_how_many_threads(tmp_path):
     program = "import os; print(os.environ['OMP_NUM_THREADS'], os.environ['X'])"
-    given = environment(threads=3, X="y")
+    given = {**environment(threads=3), "X": "y"}
     assert call([sys.executable, "-S", "-c", program], tmp_path / "log", given) == "3 y\n"

@@ -6,7 +6,6 @@ import pytest
 
 from benchmarks import accuracy, transfer
 from benchmarks.process import Usage
-from benchmarks.runs import Kernels
 
 GOLD = "0-0 1-1\n" * 3
 WRONG = "0-0 1-0\n" * 3
@@ -33,7 +32,7 @@ def test_each_of_ours_is_compared_with_the_best_peer(files, tmp_path):
     rows = {row["name"]: row for row in values["rows"]}
     assert rows["ours"]["against"]["name"] == "peer good"
     assert rows["ours"]["against"]["difference"] == pytest.approx(0.5)
-    assert "| peer good (best of eflomal here) | 3 | 0.00 |" in table
+    assert "| peer good (best of eflomal on these pairs) | 3 | 0.00 |" in table
     assert "+50.00 (+50.00 to +50.00)" in table
 
 
@@ -41,9 +40,7 @@ def test_what_has_seen_pairs_is_only_measured_on_the_others(files, tmp_path, mon
     monkeypatch.setattr(accuracy, "TRAIN", 1)
     files("a.align", GOLD)
     (tmp_path / "5").mkdir()
-    bench = accuracy.Bench(
-        argparse.Namespace(gold=tmp_path / "a", out=tmp_path), Kernels(tmp_path / "kernels"), None, None
-    )
+    bench = accuracy.Bench(argparse.Namespace(gold=tmp_path / "a", out=tmp_path), None, None)
     used = Usage(1.0, 2.0, 1 << 20)
     stages = dict.fromkeys(("lexicon", "train", "align"), used)
     rows = [

@@ -18,7 +18,7 @@ from align.problems.labels import Labels
 from align.problems.matching import MatchingProblem
 from align.problems.multilabel import MultilabelProblem
 from align.solvers import SOLVERS, Row
-from benchmarks import solvers
+from benchmarks import runs, solvers
 from benchmarks.solvers import LEVELS, VARIANTS, Point, Run, Task, first_at, points_of
 
 NAN = math.nan
@@ -208,7 +208,7 @@ def test_without_data_it_is_the_embedded_sample(task, tmp_path, monkeypatch):
         def folder(self, stage):
             return tmp_path / stage
 
-    monkeypatch.setattr(solvers, "Pipeline", Made)
+    monkeypatch.setattr(runs, "Pipeline", Made)
     monkeypatch.setattr(solvers, "alignment_problem", lambda featurize, label: task.problem)
     args = argparse.Namespace(
         hansards=None, gold=None, scene=None, solvers="bcfw", size=1, silver=0, passes=2, seconds=20.0,
