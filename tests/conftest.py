@@ -15,6 +15,9 @@ ROOT = Path(__file__).resolve().parent.parent
 settings.register_profile("liaison", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("liaison")
 
+# Tests start hundreds of processes: each would compile all modules anew.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 # Not as many as there are processors: tests start processes, clusters and browsers of their own.
 WORKERS = 2
 

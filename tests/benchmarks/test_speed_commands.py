@@ -8,9 +8,16 @@ import pytest
 from align.core.errors import WorkError
 from benchmarks import __main__ as speed
 from benchmarks import restart, scaling
+from benchmarks.stages import Runs
 from pipeline.work.journal import NAME, Journal
 
 pytestmark = pytest.mark.slow
+
+
+@pytest.fixture
+def warm(monkeypatch):
+    """No kernel is compiled beforehand: what the runs take is not looked at."""
+    monkeypatch.setattr(Runs, "warm_up", lambda *words: None)
 
 
 def rows(path):
@@ -19,7 +26,7 @@ def rows(path):
 
 
 def test_speed_with_a_stand_in_and_aligners_that_are_missing(
-    command, bitext, gold, environments, monkeypatch
+    command, bitext, gold, environments, monkeypatch, warm
 ):
     monkeypatch.setenv("PATH", str(environments))
     printed, out = command(
@@ -56,14 +63,14 @@ def test_speed_without_any_other_aligner_and_without_gold(command, bitext):
     assert {row["name"] for row in rows(out / "results.csv")} == {"Liaison"}
 
 
-def test_more_pairs_than_there_are_is_one_line(command, bitext, capsys):
+def test_more_pairs_than_there_are_is_one_line(command, bitext, capsys, warm):
     with pytest.raises(SystemExit) as ended:
         command(speed, "--bitext", *bitext(20), "--pairs", 21, "--peers")
     assert ended.value.code == 2
     assert "error: 21 pairs were asked for; the text has only 20" in capsys.readouterr().err
 
 
-def test_scaling_leaves_fits_a_figure_and_a_forecast(command, bitext):
+def test_scaling_leaves_fits_a_figure_and_a_forecast(command, bitext, warm):
     printed, out = command(scaling, "--bitext", *bitext(200), "--sizes", 100, 200)
     assert "FORECAST, not measured" in printed
     assert "2M pairs: CPU s" in printed
@@ -77,7 +84,7 @@ def test_scaling_leaves_fits_a_figure_and_a_forecast(command, bitext):
     assert (out / "scaling.png").stat().st_size > 10_000
 
 
-def test_a_killed_run_is_started_again_and_memory_is_watched(command, bitext):
+def test_a_killed_run_is_started_again_and_memory_is_watched(command, bitext, warm):
     printed, out = command(restart, "--bitext", *bitext(300), "--kill-at", 0.2, "--memory", "1G")
     told = json.loads((out / "results.json").read_text(encoding="utf-8"))
     (only,) = told["restart"]

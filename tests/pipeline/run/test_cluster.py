@@ -113,11 +113,26 @@ def align_begun(process, workdir):
     assert process.poll() is None, "the stage was over before anything was killed"
 
 
-@pytest.mark.parametrize("options", [["--no-nanny"], []], ids=["alone", "nanny"])
-def test_the_same_bytes(cluster, done, tmp_path, options):
-    cluster.add(*options)
-    cluster.add(*options)
+def without_links(done, tmp_path):
+    """Return a copy of the work folder that lacks the links."""
+    workdir = tmp_path / "work"
+    shutil.copytree(done[0], workdir, symlinks=True)
+    shutil.rmtree(workdir / "sample" / "align")
+    return workdir
+
+
+def test_the_same_bytes(cluster, done, tmp_path):
+    """From nothing: no stage before it leaves other bytes that the links come from."""
+    cluster.add("--no-nanny")
+    cluster.add("--no-nanny")
     assert run(tmp_path / "dask", "--engine", "dask", "--scheduler", cluster.address) == done[1]
+
+
+def test_the_same_bytes_of_workers_with_a_nanny(cluster, done, tmp_path):
+    cluster.add()
+    cluster.add()
+    workdir = without_links(done, tmp_path)
+    assert run(workdir, "--engine", "dask", "--scheduler", cluster.address) == done[1]
 
 
 def test_the_same_bytes_from_two_jobs(done, tmp_path):
@@ -127,9 +142,7 @@ def test_the_same_bytes_from_two_jobs(done, tmp_path):
 @pytest.mark.parametrize("victim", ["worker", "scheduler"])
 def test_killed_in_the_middle(cluster, done, tmp_path, victim):
     """Without one of two workers the run goes on; without the scheduler it ends, and the next one goes on."""
-    workdir = tmp_path / "work"
-    shutil.copytree(done[0], workdir, symlinks=True)
-    shutil.rmtree(workdir / "sample" / "align")
+    workdir = without_links(done, tmp_path)
     cluster.add("--no-nanny")
     cluster.add("--no-nanny")
     process = subprocess.Popen(

@@ -172,7 +172,7 @@ class TestCluster:
             assert made(replace(context, engine=engine), chains=2) == expected
 
     def test_nor_does_a_worker_that_is_killed(self, context):
-        expected = made(context, iterations=40)
+        expected = made(context, iterations=12)
         with open_engine("dask", jobs=2) as engine:
             victim = next(iter(engine._client.run(os.getpid).values()))
             begun = []
@@ -185,7 +185,7 @@ class TestCluster:
 
             killer = Thread(target=kill)
             killer.start()
-            assert made(replace(context, engine=engine), iterations=40) == expected
+            assert made(replace(context, engine=engine), iterations=12) == expected
             killer.join()
             assert victim not in engine._client.run(os.getpid).values()
         assert begun

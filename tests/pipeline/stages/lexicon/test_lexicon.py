@@ -3,6 +3,7 @@
 import json
 import multiprocessing
 import os
+import resource
 import shutil
 import signal
 import time
@@ -27,7 +28,6 @@ from pipeline.stages.lexicon import stage as lexicon
 from pipeline.work import budget, checkpoint
 from pipeline.work.engine import open_engine
 from pipeline.work.memory import prepare
-from pipeline.work.resources import Meter
 from pipeline.work.stage import Stage
 from tests.pipeline.stages.made_by_hand import plain_context
 
@@ -284,9 +284,9 @@ def _measure(folder, jobs):
     (folder / "out").mkdir()
     here = context_of(inner, folder / "out")
     here.config.values["gold"]["in_corpus"] = False
-    with Meter() as meter:
-        lexicon.run(replace(here, jobs=jobs), chains=1, iterations=2)
-        return meter.read().peak_memory, here.notes["memory_predicted"]
+    lexicon.run(replace(here, jobs=jobs), chains=1, iterations=2)
+    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 2**10
+    return peak, here.notes["memory_predicted"]
 
 
 @pytest.mark.slow
@@ -404,15 +404,8 @@ def test_blocks_of_pairs_change_nothing(context, monkeypatch):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore:Port .* is already in use")
 class TestCluster:
-    def test_it_changes_nothing(self, context):
-        lexicon.run(context, chains=3)
-        found = files(context.folder)
-        with open_engine("dask", jobs=2) as engine:
-            lexicon.run(replace(context, engine=engine, notes={}), chains=3)
-        assert files(context.folder) == found
-
-    def test_nor_does_a_worker_that_is_killed(self, context):
-        lexicon.run(context, chains=40)
+    def test_a_worker_that_is_killed_changes_nothing(self, context):
+        lexicon.run(context, chains=16)
         found = files(context.folder)
         with open_engine("dask", jobs=2) as engine:
             victim = next(iter(engine._client.run(os.getpid).values()))
@@ -427,9 +420,9 @@ class TestCluster:
 
             killer = Thread(target=kill)
             killer.start()
-            lexicon.run(replace(context, engine=engine, notes={}), chains=40)
+            lexicon.run(replace(context, engine=engine, notes={}), chains=16)
             killer.join()
-        assert killed[0] < 60  # of 80: the work was not over
+        assert killed[0] < 24  # of 32: the work was not over
         assert files(context.folder) == found
 
 
