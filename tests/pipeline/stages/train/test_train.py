@@ -692,7 +692,7 @@ class TestLinearPrograms:
     def test_the_minimum_is_that_of_the_assignment(self, stages, tmp_path, fertility):
         for name in ("assignment", "linear_program"):
             train.run(
-                context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=0.1
+                context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=1.0
             )
         fast, slow = (training_of(tmp_path / name) for name in ("assignment", "linear_program"))
         assert fast["status"] == slow["status"] == "converged"
