@@ -11,7 +11,7 @@ import argparse
 import shutil
 from pathlib import Path
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError, LiaisonError, WorkError
 from benchmarks import peers, texts
 from benchmarks.command import add_output_arguments, finish

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.evaluation.metrics import bootstrap, paired_bootstrap, score, statistics
 from align.features import DEFAULT_GROUPS

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from benchmarks import eflomal, hansards
 from benchmarks.command import add_common_arguments, finish, tool_of
 from benchmarks.figures import facts, facts_text, markdown, publish, scored, usage_of

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.data.bitext import open_bitext
 from align.data.corpus import Corpus

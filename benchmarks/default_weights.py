@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.recipe import Recipe, parse
 

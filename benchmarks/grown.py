@@ -14,7 +14,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.data.streams import open_text
 from benchmarks.command import add_output_arguments, finish

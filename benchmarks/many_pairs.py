@@ -15,7 +15,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError, WorkError
 from align.solvers import SOLVERS
 from benchmarks.command import add_common_arguments, finish

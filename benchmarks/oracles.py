@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from scipy.optimize import linear_sum_assignment
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.features import Edges
 from align.matching import assignment as matching
 from align.matching import fertility, linear_program, projections

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.data.corpus import Corpus
 from align.evaluation.metrics import bootstrap, paired_bootstrap, score, statistics

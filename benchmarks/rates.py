@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.solvers.generic.away_steps import VARIANTS, L1Ball, Listed, frank_wolfe
 from benchmarks.command import add_common_arguments, finish

@@ -15,7 +15,7 @@ import shutil
 from dataclasses import dataclass
 from typing import Any
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError, WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish

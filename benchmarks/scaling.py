@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import WorkError
 from benchmarks import texts
 from benchmarks.command import add_output_arguments, finish

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.arrays import load_array
 from align.core.errors import InputError
 from align.features import Edges

@@ -14,7 +14,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError
 from benchmarks import eflomal, recipe
 from benchmarks.command import add_common_arguments, finish, tool_of

@@ -18,7 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from align.cli.parser import natural, probability
+from align.cli.arguments import natural, probability
 from align.cli.terminal import only_one_stdin, open_input, open_output, side_by_side
 from align.core.errors import InputError
 from align.links import check_bounds, parse_pharaoh, read_text

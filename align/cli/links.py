@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TextIO
 
+from align.cli.arguments import finite
 from align.cli.loading import load_aligner
-from align.cli.parser import finite
 from align.cli.terminal import only_one_stdin, open_output, say
 from align.core.errors import InputError
 from align.data.bitext import open_bitext

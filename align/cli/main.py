@@ -10,7 +10,7 @@ import traceback
 from collections.abc import Sequence
 from types import ModuleType
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.cli.terminal import say, use_utf8
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.version import __version__

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from align.cli import sides
-from align.cli.parser import natural
+from align.cli.arguments import natural
 from align.cli.terminal import only_one_stdin, say
 from align.evaluation import metrics
 from align.links import FORMATS, Link, swapped

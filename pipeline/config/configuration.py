@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from align.core.errors import InputError
-from pipeline.config import sections as sources
+from pipeline.config import input_sections as sources
 from pipeline.config.options import REQUIRED, Option, from_text, from_toml, options_of
 
 

@@ -8,7 +8,7 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from align.core.errors import InputError, LiaisonError
 from pipeline.config import configuration as configs
 from pipeline.config.configuration import Config
@@ -17,7 +17,7 @@ from pipeline.run.listing import batch_table, plan_lines, stage_lines
 from pipeline.run.plan import Settings, closure, plan
 from pipeline.work.budget import LEAST, most_workers, parse_memory, processes_memory
 from pipeline.work.engine import ENGINES, Engine, open_engine
-from pipeline.work.memory import prepare
+from pipeline.work.memory_release import prepare
 from pipeline.work.progress import Reporter
 from pipeline.work.resources import default_jobs, default_memory
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from pipeline.config import sections as sources
+from pipeline.config import input_sections as sources
 from pipeline.config.configuration import Config
 from pipeline.stages import evaluate, featurize
 from pipeline.stages.align import stage as align

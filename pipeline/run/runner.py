@@ -19,7 +19,7 @@ from pipeline.run.plan import Settings, Step
 from pipeline.run.results import clear_leftovers, drop_unfinished, locked, partial_of, publish, update_latest
 from pipeline.work import manifest as manifests
 from pipeline.work.engine import Engine
-from pipeline.work.memory import give_back
+from pipeline.work.memory_release import give_back
 from pipeline.work.progress import Reporter
 from pipeline.work.publish import sync_tree, write_json
 from pipeline.work.resources import Meter, show_bytes, show_size

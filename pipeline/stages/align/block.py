@@ -21,9 +21,9 @@ from align.links.plain import pharaoh_lines
 from align.model.aligner import Aligner
 from align.model.alignments import Alignments
 from align.statistics.posteriors import Posteriors
-from pipeline.stages.align.table import rows_of
+from pipeline.stages.align.links_table import rows_of
 from pipeline.work.manifest import made_of
-from pipeline.work.memory import trim
+from pipeline.work.memory_release import trim
 
 # Threads that begin together load one model.
 _LOADING = Lock()

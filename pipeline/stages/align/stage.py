@@ -25,12 +25,12 @@ from align.core.files import link_or_copy
 from align.core.ragged import SIDES
 from pipeline.config.options import FINITE, at_least
 from pipeline.stages.align.block import AlignedBlock, LineBlock, align_lines, model_fingerprint
-from pipeline.stages.align.table import write_table
+from pipeline.stages.align.links_table import write_table
 from pipeline.stages.lexicon.places import CORPUS, POSTERIORS
 from pipeline.work import budget
 from pipeline.work.journal import Journal
 from pipeline.work.manifest import made_of
-from pipeline.work.memory import give_back
+from pipeline.work.memory_release import give_back
 from pipeline.work.resources import resident_memory, show_size
 from pipeline.work.stage import StageContext
 

@@ -16,9 +16,7 @@ from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.ragged import SIDES
 from align.data.bitext import LINE_LIMIT
 from align.data.streams import open_file, open_text, open_unpacked, packing_of
-from pipeline.config.options import above, at_least
-from pipeline.config.places import check_place, europarl_urls, vectors_place
-from pipeline.config.sections import (
+from pipeline.config.input_sections import (
     CorpusOptions,
     GoldOptions,
     VectorsOptions,
@@ -26,8 +24,10 @@ from pipeline.config.sections import (
     gold_options,
     vectors_options,
 )
+from pipeline.config.options import above, at_least
+from pipeline.config.places import check_place, europarl_urls, vectors_place
 from pipeline.stages.download.archives import extract_one, extract_pair, unpack
-from pipeline.stages.download.fetch import Downloader, SourceFile, WrongHashError, file_name
+from pipeline.stages.download.downloader import Downloader, SourceFile, WrongHashError, file_name
 from pipeline.stages.download.members import archive_kind
 from pipeline.stages.download.sources import Sources
 from pipeline.work.publish import write_json

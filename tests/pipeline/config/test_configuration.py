@@ -3,7 +3,7 @@ from pathlib import Path
 import pytest
 
 from align.core.errors import InputError
-from pipeline.config import sections as sources
+from pipeline.config import input_sections as sources
 from pipeline.config.configuration import load
 
 

@@ -201,7 +201,7 @@ def test_other_code_on_a_worker(cluster, tmp_path):
     other = tmp_path / "other"
     for package in ("align", "pipeline"):
         shutil.copytree(ROOT / package, other / package, ignore=shutil.ignore_patterns("__pycache__"))
-    with open(other / "pipeline" / "stages" / "align" / "table.py", "a", encoding="utf-8") as code:
+    with open(other / "pipeline" / "stages" / "align" / "links_table.py", "a", encoding="utf-8") as code:
         code.write("OTHER = 1\n")
     cluster.add("--no-nanny", code=other)
     with (

@@ -18,8 +18,8 @@ from align.model.aligner import Aligner
 from align.model.alignments import Alignments
 from align.statistics.posteriors import SCALE
 from pipeline.run.graph import STAGES
+from pipeline.stages.align import links_table as align_table
 from pipeline.stages.align import stage
-from pipeline.stages.align import table as align_table
 from pipeline.stages.align.block import LineBlock, align_lines, link_lines, load_aligner, model_fingerprint
 from pipeline.work import journal
 from tests.align import toy

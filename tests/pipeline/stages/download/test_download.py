@@ -16,8 +16,8 @@ from pathlib import Path
 import pytest
 
 from align.core.errors import InputError, WorkError
+from pipeline.config import input_sections as sources
 from pipeline.config import places
-from pipeline.config import sections as sources
 from pipeline.config.configuration import load as load_config
 from pipeline.run import runner
 from pipeline.run.plan import Settings, plan

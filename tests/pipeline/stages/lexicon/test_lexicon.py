@@ -27,7 +27,7 @@ from pipeline.stages.lexicon import sampling, sampling_files, tables
 from pipeline.stages.lexicon import stage as lexicon
 from pipeline.work import budget, checkpoint
 from pipeline.work.engine import open_engine
-from pipeline.work.memory import prepare
+from pipeline.work.memory_release import prepare
 from pipeline.work.stage import Stage
 from tests.pipeline.stages.made_by_hand import plain_context
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from align.cli import main as align_main
-from align.cli.parser import Parser
+from align.cli.arguments import Parser
 from pipeline.run import command
 
 ROOT = Path(__file__).resolve().parents[3]

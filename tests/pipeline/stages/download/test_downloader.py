@@ -15,8 +15,8 @@ import pytest
 import requests
 
 from align.core.errors import WorkError
-from pipeline.stages.download import fetch, transfer
-from pipeline.stages.download.fetch import Downloader, WrongHashError, file_name
+from pipeline.stages.download import downloader, transfer
+from pipeline.stages.download.downloader import Downloader, WrongHashError, file_name
 from pipeline.stages.download.transfer import is_page
 from pipeline.work import resources
 
@@ -139,7 +139,7 @@ def test_a_file_that_became_shorter_starts_again(site, fetcher):
 
 def test_a_part_that_is_whole_is_only_finished(site, fetcher, monkeypatch):
     url = site.add("/x", DATA)
-    monkeypatch.setattr(fetch, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
+    monkeypatch.setattr(downloader, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         fetcher.fetch(url)
     monkeypatch.undo()
@@ -210,7 +210,7 @@ def test_the_server_may_ask_for_a_longer_wait(site, fetcher, monkeypatch, asked,
 
 
 def test_progress_starts_the_count_of_failures_again(site, fetcher, monkeypatch):
-    monkeypatch.setattr(fetch, "GAIN", 10_000)
+    monkeypatch.setattr(downloader, "GAIN", 10_000)
     url = site.add("/x", DATA, faults=["cut:20000"] * 10)
     assert but(fetcher, retries=1).fetch(url).sha256 == SHA256
 
@@ -412,7 +412,7 @@ def test_two_at_once_download_once(site, fetcher):
 def test_killed_in_the_middle_the_next_run_sends_for_the_rest_only(site, fetcher):
     url = site.add("/x", DATA, faults=["stall:200000"])
     program = (
-        "import sys; from pathlib import Path; from pipeline.stages.download.fetch import Downloader\n"
+        "import sys; from pathlib import Path; from pipeline.stages.download.downloader import Downloader\n"
         "Downloader(cache=Path(sys.argv[1]), retries=0, timeout=60.0, backoff=0.0, accept_changed=False,"
         " say=print, progress=lambda items, **_: items).fetch(sys.argv[2])"
     )

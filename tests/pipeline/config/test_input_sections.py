@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 
 from align.core.errors import InputError
+from pipeline.config import input_sections as sources
 from pipeline.config import places
-from pipeline.config import sections as sources
+from pipeline.config.input_sections import corpus_options, gold_options, local_files, vectors_options
 from pipeline.config.options import options_of
 from pipeline.config.places import (
     EUROPARL,
@@ -20,7 +21,6 @@ from pipeline.config.places import (
     local_path,
     vectors_place,
 )
-from pipeline.config.sections import corpus_options, gold_options, local_files, vectors_options
 
 DATA = Path(__file__).resolve().parents[3] / "data"
 CORPUS = {"name": "c", "source": "en", "target": "fr"}

@@ -4,7 +4,7 @@ import sys
 from functools import lru_cache
 from types import ModuleType
 
-from pipeline.work.memory import give_back
+from pipeline.work.memory_release import give_back
 
 NAMES = ("pipeline.stages.test_one.part", "pipeline.work.test_other")
 
