@@ -14,7 +14,7 @@ from align.features.chain import longest_sentence, run_chains
 from align.features.lexical import expected_links
 from align.features.maps import EdgePosteriors, fill_posteriors, neighbours, posterior_names
 from align.statistics.expected_links import ExpectedLinks
-from align.statistics.prior import JUMP, LEXICAL, NULL_LEXICAL
+from align.statistics.sampler_priors import JUMP, LEXICAL, NULL_LEXICAL
 
 _NEIGHBOURS = ("sampled_previous", "sampled_next", "sampled_both_neighbours")
 

@@ -38,13 +38,13 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.data.corpus import Corpus
-from align.statistics import prior
+from align.statistics import sampler_priors as prior
 from align.statistics.candidates import Candidates
 from align.statistics.cooccurrence import sealed
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import SCALE
-from align.statistics.prior import LexicalPrior
+from align.statistics.sampler_priors import LexicalPrior
 
 # The models that a chain goes through.
 _LEXICAL, _JUMPS, _FERTILITY = range(3)

@@ -10,20 +10,22 @@ from __future__ import annotations
 import re
 from array import array
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
+from functools import cache
 from itertools import chain
+from operator import itemgetter
 from typing import NamedTuple
 
 import numpy as np
 
 from align.core.ragged import rows_at
 from align.text.normalise import CleanText, clean, count_changes, lookup_key, replace_in_place
-from align.text.processor import REMEMBERED, TextProcessor, cuts_in_text
+from align.text.processor import REMEMBERED, TextProcessor, before_numbers
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
 
 # The ids of the tokens of a chunk as bytes (int32), and their text.
 _Cut = tuple[bytes, str]
+_ids, _text = itemgetter(0), itemgetter(1)
 _spaces = re.compile("  +")
 
 
@@ -72,7 +74,8 @@ class BatchProcessor:
         # The key of each surface token; the analysis tokens of each key, one key after the other.
         self._keys = array("i")
         self._expansions, self._bounds = array("i"), array("q", [0])
-        self._chunk = lru_cache(REMEMBERED)(self._cut_chunk)
+        self._chunk = cache(self._cut_chunk)
+        self._numbered: dict[str, _Cut] = {}
 
     def process(self, lines: Sequence[str]) -> Batch:
         """Tokenize lines; a line feed within one is a space.
@@ -82,7 +85,7 @@ class BatchProcessor:
         InputError
             If a tokenizer of the user's own gives what is no token of the text.
         """
-        if len(self.surface) > REMEMBERED:
+        if max(len(self.surface), self._chunk.cache_info().currsize) > REMEMBERED:
             self._begin()
         if any("\n" in line for line in lines):
             lines = [line.replace("\n", " ") for line in lines]
@@ -121,18 +124,22 @@ class BatchProcessor:
     def _cut(self, joined: str) -> tuple[list[str], np.ndarray]:
         """Return the surface text of each line and the ids of all surface tokens."""
         chunks = joined.replace("\n", " \n ").split(" ")
-        found = cuts_in_text(chunks, map(self._chunk, chunks))
-        surface = np.frombuffer(b"".join([ids for ids, _ in found]), dtype=np.int32)
-        spaced = _spaces.sub(" ", " ".join([text for _, text in found]))
+        found = list(map(self._chunk, chunks))
+        for place, cut in before_numbers(chunks, self._numbered):
+            found[place] = cut
+        surface = np.frombuffer(b"".join(map(_ids, found)), dtype=np.int32)
+        spaced = _spaces.sub(" ", " ".join(map(_text, found)))
         return [line.strip(" ") for line in spaced.split("\n")], surface
 
-    def _cut_chunk(self, chunk: str) -> tuple[_Cut, _Cut]:
-        """Return what :meth:`TextProcessor.cut_chunk` gives of a chunk, its tokens taken in."""
+    def _cut_chunk(self, chunk: str) -> _Cut:
+        """Return the usual cut of a chunk, its tokens taken in; one before a number is kept, too."""
         if chunk == "\n":
-            return (feed := (b"", chunk)), feed
+            return b"", chunk
         usual, numbered = self._processor.cut_chunk(chunk)
         cut = self._intern(usual).tobytes(), " ".join(usual)
-        return cut, cut if numbered is usual else (self._intern(numbered).tobytes(), " ".join(numbered))
+        if numbered is not usual:
+            self._numbered[chunk] = self._intern(numbered).tobytes(), " ".join(numbered)
+        return cut
 
     def _place(self, joined: str, surface: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return where each line's tokens start, and the spans of all tokens within their lines."""

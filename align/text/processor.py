@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
 
@@ -158,7 +158,12 @@ class TextProcessor:
         spans: list[tuple[int, int]] = []
         start = 0
         chunks = text.split(" ")
-        for tokens in cuts_in_text(chunks, map(self._cut, chunks)):
+        both = list(map(self._cut, chunks))
+        cuts = [usual for usual, _ in both]
+        numbered = {chunk: cut for chunk, (usual, cut) in zip(chunks, both, strict=True) if cut is not usual}
+        for place, cut in before_numbers(chunks, numbered):
+            cuts[place] = cut
+        for tokens in cuts:
             for token in tokens:
                 stop = start + len(token)
                 surface.append(token)
@@ -181,12 +186,11 @@ class TextProcessor:
         return analysis, parents
 
 
-def cuts_in_text(chunks: Sequence[str], cuts: Iterable[tuple[Cut, Cut]]) -> list[Cut]:
-    """Return the cut of each chunk of a text: of its two, the second one where a number follows."""
-    return [
-        numbered if numbered is not usual and after[:1].isdigit() else usual
-        for (usual, numbered), after in zip(cuts, [*chunks[1:], ""], strict=True)
-    ]
+def before_numbers(chunks: Sequence[str], numbered: Mapping[str, Cut]) -> Iterator[tuple[int, Cut]]:
+    """Yield places of chunks that a number follows and ``numbered`` has another cut of, and that cut."""
+    for place, chunk in enumerate(chunks):
+        if chunk in numbered and chunks[place + 1 : place + 2] and chunks[place + 1][:1].isdigit():
+            yield place, numbered[chunk]
 
 
 _WHOLE = Cutter(lambda chunk, number_follows: [chunk], lambda chunk: False)

@@ -18,8 +18,8 @@ from typing import NamedTuple
 from align.core.errors import InputError
 from align.core.files import new_file
 from align.data.streams import open_unpacked
+from pipeline.stages.download.http_request import BLOCK, Progress, blocks_of
 from pipeline.stages.download.members import Meter, entries, plain_damage
-from pipeline.stages.download.transfer import BLOCK, Progress, blocks_of
 from pipeline.work.resources import check_space
 
 _PACKED = re.compile(r"\.(gz|xz|zst)$", re.IGNORECASE)

@@ -1,8 +1,8 @@
 """Downloads that survive cuts, kills, and servers that answer with something else.
 
-What arrives goes to ``NAME.part`` (see :mod:`pipeline.stages.download.transfer`); whole and checked, it is
-flushed to the disk, stamped with its hash and renamed to ``NAME``. Each address has its own folder, shared by
-all corpora.
+What arrives goes to ``NAME.part`` (see :mod:`pipeline.stages.download.http_request`); whole and checked, it
+is flushed to the disk, stamped with its hash and renamed to ``NAME``. Each address has its own folder,
+shared by all corpora.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ import requests
 from filelock import FileLock, Timeout
 
 from align.core.errors import WorkError
-from pipeline.stages.download.transfer import Part, Progress, TemporaryError, blocks_of, receive
+from pipeline.stages.download.http_request import Part, Progress, TemporaryError, blocks_of, receive
 from pipeline.work.publish import sync_folder, write_json
 from pipeline.work.resources import show_bytes
 

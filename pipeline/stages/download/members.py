@@ -20,7 +20,7 @@ from typing import IO, Any, cast
 
 from align.core.errors import InputError
 from align.data.streams import TAR_MARK, TAR_PLACE, ZIP_MARK, open_unpacked
-from pipeline.stages.download.transfer import BLOCK
+from pipeline.stages.download.http_request import BLOCK
 
 # Limits: members of an archive, bytes of one member, bytes of all, and how many times as large as the archive
 # they may be. Text packs to a tenth, seldom to less than a fiftieth; bombs start at a thousandth.

@@ -13,7 +13,7 @@ from align.data.streams import open_file, packing_of
 from pipeline.config.places import check_file, local_path
 from pipeline.stages.download.archives import check_packed
 from pipeline.stages.download.downloader import Downloader, SourceFile, file_name, sha256_of
-from pipeline.stages.download.transfer import Progress
+from pipeline.stages.download.http_request import Progress
 
 Result = TypeVar("Result")
 

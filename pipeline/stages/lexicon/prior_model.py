@@ -15,7 +15,7 @@ from align.data.vocabulary import Vocabulary
 from align.model.shipped import find_model
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
-from align.statistics.prior import LexicalPrior, from_links, from_spelling
+from align.statistics.sampler_priors import LexicalPrior, from_links, from_spelling
 from align.text.words import WordTable
 from pipeline.config.configuration import Config
 from pipeline.stages.lexicon.places import LINKS

@@ -22,8 +22,8 @@ from align.core.arrays import load_array, save_array
 from align.data.corpus import Corpus
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import PosteriorAppender, Posteriors
-from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import Average, SampledLinks, Schedule, expected_links, schedule_for
+from align.statistics.sampler_priors import LexicalPrior
 from pipeline.stages.lexicon.places import CORPUS, GOLD, LINKS, POSTERIORS, WORK, text_folders
 from pipeline.stages.lexicon.sampling_files import (
     BlockItem,

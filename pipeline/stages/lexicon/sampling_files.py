@@ -22,8 +22,8 @@ from align.data.corpus import Corpus
 from align.statistics import candidates
 from align.statistics.candidates import Candidates
 from align.statistics.lexicon import Lexicon
-from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import Block, ChainSettings, Schedule, Sums, run_chain
+from align.statistics.sampler_priors import LexicalPrior
 from pipeline.work.checkpoint import drop_damaged, is_whole, new_checkpoint
 
 DIRECTIONS = ("forward", "reverse")

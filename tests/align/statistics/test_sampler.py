@@ -6,12 +6,13 @@ import numpy as np
 import pytest
 
 from align.data.corpus import Corpus, Sentences
-from align.statistics import candidates, prior, sampler
+from align.statistics import candidates, sampler
+from align.statistics import sampler_priors as prior
 from align.statistics.cooccurrence import sealed
 from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import SCALE, Posteriors
-from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import Average, Block, ChainSettings, Schedule, Sums, run_chain
+from align.statistics.sampler_priors import LexicalPrior
 
 MAX_FERTILITY = len(prior.FERTILITY) - 1
 

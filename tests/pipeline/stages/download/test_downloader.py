@@ -15,9 +15,9 @@ import pytest
 import requests
 
 from align.core.errors import WorkError
-from pipeline.stages.download import downloader, transfer
+from pipeline.stages.download import downloader, http_request
 from pipeline.stages.download.downloader import Downloader, WrongHashError, file_name
-from pipeline.stages.download.transfer import is_page
+from pipeline.stages.download.http_request import is_page
 from pipeline.work import resources
 
 DATA = random.Random(0).randbytes(300_000)
@@ -152,14 +152,14 @@ def test_a_part_that_is_whole_is_only_finished(site, fetcher, monkeypatch):
 def test_after_a_power_cut_only_what_was_flushed_is_gone_on_with(site, fetcher, monkeypatch, arrived):
     """The rest of the part is zeros, and it may even be as long as the whole file."""
     url = site.add("/x", DATA, faults=["cut:100000"])
-    monkeypatch.setattr(transfer, "FLUSH_EVERY", 0.0)
+    monkeypatch.setattr(http_request, "FLUSH_EVERY", 0.0)
     with pytest.raises(WorkError, match="connection was cut"):
         but(fetcher, retries=0).fetch(url)
     part = fetcher.folder(url) / "x.part"
     flushed = json.loads((fetcher.folder(url) / "x.part.json").read_text(encoding="utf-8"))["flushed"]
     assert 0 < flushed <= part.stat().st_size == 100_000
     part.write_bytes(DATA[:flushed] + bytes(arrived - flushed))
-    monkeypatch.setattr(transfer, "boot", lambda: "another start of the machine")
+    monkeypatch.setattr(http_request, "boot", lambda: "another start of the machine")
     assert fetcher.fetch(url).sha256 == SHA256
     assert sent(site)[1] == (206, f"bytes={flushed}-", len(DATA) - flushed)
 
@@ -169,7 +169,7 @@ def test_a_part_that_nobody_flushed_begins_again_after_a_power_cut(site, fetcher
     with pytest.raises(WorkError, match="connection was cut"):
         but(fetcher, retries=0).fetch(url)
     (fetcher.folder(url) / "x.part").write_bytes(bytes(100_000))
-    monkeypatch.setattr(transfer, "boot", lambda: "another start of the machine")
+    monkeypatch.setattr(http_request, "boot", lambda: "another start of the machine")
     assert fetcher.fetch(url).sha256 == SHA256
     assert sent(site)[1][:2] == (200, None)
 
@@ -178,9 +178,9 @@ def test_a_file_of_unknown_size_is_fetched_and_resumed(site, fetcher):
     url = site.add("/x", DATA, length=False)
     assert fetcher.fetch(url).sha256 == SHA256
     url = site.add("/y", DATA, length=False)
-    part = transfer.Part(fetcher.folder(url) / "y.part")
+    part = http_request.Part(fetcher.folder(url) / "y.part")
     part.path.parent.mkdir(parents=True)
-    part.begin(transfer.Version('"one"', None, None))
+    part.begin(http_request.Version('"one"', None, None))
     part.path.write_bytes(DATA)
     # All had arrived, but the process was killed before it knew.
     assert fetcher.fetch(url).sha256 == SHA256
@@ -294,9 +294,9 @@ def test_a_present_file_with_another_hash_is_fetched_again(site, fetcher):
 
 def test_a_wrong_part_of_an_earlier_run_is_given_a_second_chance(site, fetcher):
     url = site.add("/x", DATA, etag=None, modified=None)
-    part = transfer.Part(fetcher.folder(url) / "x.part")
+    part = http_request.Part(fetcher.folder(url) / "x.part")
     part.path.parent.mkdir(parents=True)
-    part.begin(transfer.Version(None, None, len(DATA)))
+    part.begin(http_request.Version(None, None, len(DATA)))
     part.path.write_bytes(b"\0" * 1000)
     assert fetcher.fetch(url, sha256=SHA256).path.read_bytes() == DATA
     assert [status for status, _, _ in sent(site)] == [206, 200]
@@ -336,7 +336,7 @@ def test_a_disk_that_fills_up_meanwhile_is_one_clear_line(site, fetcher, monkeyp
     def full(*_arguments):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(transfer, "_written", full)
+    monkeypatch.setattr(http_request, "_written", full)
     url = site.add("/x", DATA)
     with pytest.raises(WorkError, match=r"/x: the disk is full at .* after 0 bytes; free space"):
         fetcher.fetch(url)
@@ -348,7 +348,7 @@ def test_a_server_that_stops_sending_times_out(site, fetcher):
     second = site.requests[1]
     assert any("nothing came for 0.3 s after" in line for line in fetcher.said)
     # What was in flight in the last piece may be asked for again, no more.
-    assert 100_000 - transfer.PIECE <= int(second.range[6:-1]) <= 100_000
+    assert 100_000 - http_request.PIECE <= int(second.range[6:-1]) <= 100_000
 
 
 def test_no_server_at_all(site, fetcher):
@@ -425,13 +425,13 @@ def test_killed_in_the_middle_the_next_run_sends_for_the_rest_only(site, fetcher
     part = fetcher.folder(url) / "x.part"
     deadline = time.monotonic() + 60
     while time.monotonic() < deadline and (
-        not part.exists() or part.stat().st_size < 200_000 - transfer.PIECE
+        not part.exists() or part.stat().st_size < 200_000 - http_request.PIECE
     ):
         time.sleep(0.02)
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
     arrived = part.stat().st_size
-    assert arrived >= 200_000 - transfer.PIECE
+    assert arrived >= 200_000 - http_request.PIECE
     assert fetcher.fetch(url, sha256=SHA256).path.read_bytes() == DATA
     assert sent(site)[1] == (206, f"bytes={arrived}-", len(DATA) - arrived)
 

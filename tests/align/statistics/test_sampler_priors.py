@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from align.data.corpus import Corpus, Sentences
-from align.statistics import prior
+from align.statistics import sampler_priors as prior
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import estimate
-from align.statistics.prior import LexicalPrior
 from align.statistics.sampler import SampledLinks, expected_links
+from align.statistics.sampler_priors import LexicalPrior
 from align.text.words import WordTable
 
 
