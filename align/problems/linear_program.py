@@ -32,7 +32,7 @@ class LinearProgramProblem:
     """
 
     def __init__(self, compiled: MatchingProblem) -> None:
-        self._data = compiled.data
+        self.data = compiled.data
         self.n, self.d, self.nonnegative = compiled.n, compiled.d, compiled.nonnegative
         self.summing: Summing | None = None
 
@@ -46,7 +46,7 @@ class LinearProgramProblem:
         WorkError
             If HiGHS fails, or its solution is not integral.
         """
-        data = self._data
+        data = self.data
         n, m = (int(words) for words in data.shapes[i])
         rows = slice(data.starts[i], data.starts[i] + n * m)
         features, kinds = data.features[rows], data.kinds[rows].reshape(n, m)

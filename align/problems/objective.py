@@ -21,6 +21,7 @@ lam/2 |w|^2 in the primal. Then v = w_0 + sum_i v_i, and
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
@@ -43,6 +44,10 @@ class Value(NamedTuple):
     primal: float
     dual: float
     gap: float
+
+
+class NotFiniteError(ValueError):
+    """Primal, dual or gap is NaN or infinite: a cost or feature is too large, or lam too small or large."""
 
 
 def batch_vertex(problem: Problem, w: np.ndarray, lam: float) -> tuple[np.ndarray, np.ndarray]:
@@ -122,12 +127,35 @@ def value(
     """Return primal, dual and gap of (w, ell), given the batch vertex at w and ``origin`` w_0, or 0.
 
     Where rounding makes the gap negative it is 0.
+
+    Raises
+    ------
+    NotFiniteError
+        If one of them is NaN or infinite.
     """
     lower = dual(w, ell, lam, origin=origin)
     moved = w if origin is None else w - origin
     gap = lam * float((moved - w_s) @ w) - ell + ell_s
     primal = lower + gap
-    assert gap >= -1e-9 * (1.0 + abs(primal)), f"weak duality is broken: gap {gap}"
+    # what rounds is the terms, which may be far greater than their sum
+    terms = abs(primal) + abs(ell) + abs(ell_s) + lam * float(np.abs(moved - w_s) @ np.abs(w))
+    return certified(primal, lower, gap, terms)
+
+
+def certified(primal: float, lower: float, gap: float, terms: float) -> Value:
+    """Return primal, dual and gap after a check; ``terms`` is the size of what was added up for them.
+
+    Raises
+    ------
+    NotFiniteError
+        If one of them is NaN or infinite.
+    """
+    if not (math.isfinite(primal) and math.isfinite(lower) and math.isfinite(gap)):
+        raise NotFiniteError(
+            f"the objective is no finite number (primal {primal:g}, duality gap {gap:g}); lower the costs of "
+            "links or scale the features to about 1, or choose lam nearer to 0.01"
+        )
+    assert gap >= -1e-9 * (1.0 + terms), f"weak duality is broken: gap {gap}"
     return Value(max(primal, lower), lower, max(gap, 0.0))
 
 

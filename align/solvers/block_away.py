@@ -132,7 +132,9 @@ def step_towards(i: int, s: int, blocks: Blocks, pairwise: bool) -> float:
 
     The worst atom v is that of least ell_v - lam <w, w_v> among those with a weight. A pairwise step moves
     weight from v to s, at most all it has. Else the step is towards s, by 1 at most, or, where that is
-    steeper and v is not alone, away from v, by alpha_v / (1 - alpha_v) at most, at which v is dropped.
+    steeper and v is not alone, away from v, by alpha_v / (1 - alpha_v) at most, at which v is dropped. The
+    rest 1 - alpha_v is summed over the other atoms: beside long vertices it may be too small to show in
+    alpha_v, which is then 1, and still be what moves w.
     """
     w, lam, w_i, ell_i = blocks.w, blocks.lam, blocks.w_blocks[i], blocks.ell_blocks[i]
     w_known, ell_known, alphas = blocks.w_known[i], blocks.ell_known[i], blocks.alphas[i]
@@ -152,12 +154,14 @@ def step_towards(i: int, s: int, blocks: Blocks, pairwise: bool) -> float:
             alphas[s] += gamma
             alphas[v] = alpha - gamma if gamma < alpha else 0.0
             _shift(i, w_v, ell_v, w_s, ell_s, gamma, blocks)
-    elif active > 1 and mean - worst > gap:
-        largest = alpha / (1.0 - alpha)
+        return max(gap, 0.0)
+    rest = _rest(alphas, v)
+    largest = alpha / rest if active > 1 else np.inf
+    if largest < np.inf and mean - worst > gap:
         gamma, _ = exact_step(w, w_v, ell_v, w_i, ell_i, lam, largest)
         for place in range(len(alphas)):
             alphas[place] *= 1.0 + gamma
-        alphas[v] = alphas[v] - gamma if gamma < largest else 0.0
+        alphas[v] = max(alpha - gamma * rest, 0.0) if gamma < largest else 0.0
         _shift(i, w_v, ell_v, w_i, ell_i, gamma, blocks)
     else:
         gamma, _ = exact_step(w, w_i, ell_i, w_s, ell_s, lam, 1.0)
@@ -166,6 +170,16 @@ def step_towards(i: int, s: int, blocks: Blocks, pairwise: bool) -> float:
         alphas[s] += gamma
         _shift(i, w_i, ell_i, w_s, ell_s, gamma, blocks)
     return max(gap, 0.0)
+
+
+@kernel
+def _rest(alphas: np.ndarray, v: int) -> float:
+    """Return the sum of all weights but that of place ``v``."""
+    rest = 0.0
+    for place in range(len(alphas)):
+        if place != v:
+            rest += alphas[place]
+    return rest
 
 
 @kernel

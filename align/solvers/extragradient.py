@@ -50,7 +50,7 @@ from align.core.ragged import offsets_of
 from align.matching.assignment import largest
 from align.matching.projections import project_pair
 from align.problems.matching import SURE, WRONG, MatchingData, MatchingProblem, scores
-from align.problems.objective import Value, batch_vertex
+from align.problems.objective import Value, batch_vertex, certified
 from align.problems.protocol import Problem
 from align.solvers.extragradient_metric import METRICS, Metric, gram_metric, identity_metric
 from align.solvers.loop import Solver
@@ -216,8 +216,7 @@ class Extragradient(Solver[SaddleState]):
         values = []
         for upper, (_, moved, cost) in zip(primal.tolist(), points, strict=True):
             lower = self._dual(problem.n, state, moved, cost)
-            assert upper - lower >= -1e-9 * (1.0 + abs(upper) + abs(lower)), "weak duality is broken"
-            values.append(Value(max(upper, lower), lower, max(upper - lower, 0.0)))
+            values.append(certified(upper, lower, upper - lower, abs(upper) + abs(lower)))
         return values[0], values[-1]
 
     def weights(self, state: SaddleState, *, averaged: bool) -> np.ndarray:

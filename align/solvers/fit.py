@@ -37,7 +37,7 @@ class Fit:
     """The result of a solver; ``gap = primal - dual`` bounds how far the primal is from its minimum."""
 
     weights: np.ndarray  # to predict with, float64, shape (d,)
-    averaged: bool  # whether they are the average of the iterates, else the last of them
+    averaged: bool  # whether they are an average of the iterates, else one of them
     primal: float
     dual: float
     gap: float
@@ -46,3 +46,14 @@ class Fit:
     oracle_calls: int
     seconds: float
     history: tuple[Row, ...]  # one after each pass, the start included
+
+    @property
+    def shortfall(self) -> str:
+        """What to tell of a run that did not converge, one line; empty where it did."""
+        if self.status == CONVERGED:
+            return ""
+        share = f", {self.gap / self.primal:.2%} of it" if self.primal > 0 else ""
+        return (
+            f"not converged: stopped by the {self.status} after {self.passes} passes, with the best primal, "
+            f"{self.primal:.6g}, which is at most {self.gap:.3g} above the minimum{share}"
+        )

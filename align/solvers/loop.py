@@ -44,9 +44,10 @@ class Solver(ABC, Generic[AnyState]):
     passes : int
         At most so many passes over the labelled pairs, >= 1.
     tolerance : float
-        Stop when the duality gap is at most this share of the primal objective, >= 0.
+        Stop when the duality gap is at most this share of the primal objective, >= 0, below 1.
     time_limit : float, optional
-        Stop after the pass in which so many seconds are over, > 0. The result then depends on the machine.
+        Stop after the pass in which so many seconds are over, > 0, one pass at least. The result then depends
+        on the machine.
     gap_every : int
         Measure the duality gap every so many passes, >= 1, and at the end. Each time costs as many calls of
         the oracle as a pass, twice as many where an average of the iterates is kept.
@@ -70,7 +71,8 @@ class Solver(ABC, Generic[AnyState]):
 
     lam: float = positive(0.01)
     passes: int = at_least(1, 50)
-    tolerance: float = option(1e-3, "0 or more", lambda value: 0 <= value < math.inf)
+    # at w = 0 the gap is the primal: with 1 or more nothing would be learnt
+    tolerance: float = option(1e-3, "0 or more, below 1", lambda value: 0 <= value < 1)
     time_limit: float | None = option(None, "seconds above 0", lambda value: value > 0)
     gap_every: int = at_least(1, 1)
     seed: int = at_least(0, 0)
@@ -122,7 +124,8 @@ class Solver(ABC, Generic[AnyState]):
     ) -> Fit:
         """Take passes until the gap is small enough or a limit is reached.
 
-        Returned is the last iterate or the average of the iterates, whichever has the smaller gap.
+        Returned is the last iterate or the average of the iterates, whichever has the smaller gap; where a
+        limit ended the run after several passes, the one of the lowest primal of all that were measured.
 
         Parameters
         ----------
@@ -139,8 +142,20 @@ class Solver(ABC, Generic[AnyState]):
         Raises
         ------
         ValueError
-            If the problem or the origin does not fit, or the state is of another problem or other options.
+            If the problem or the origin does not fit, or the state is of another problem or other options; a
+            :class:`~align.problems.objective.NotFiniteError` if the objective is NaN or infinite.
         """
+        # what is not finite is found where the objective is measured
+        with np.errstate(over="ignore", invalid="ignore"):
+            return self._run(problem, origin, resume, on_pass)
+
+    def _run(
+        self,
+        problem: Problem,
+        origin: np.ndarray | None,
+        resume: AnyState | None,
+        on_pass: Callable[[Progress], None] | None,
+    ) -> Fit:
         if resume is None:
             state = self.start(problem, self._checked_origin(origin, problem))
             if on_pass is not None:  # it may save the state
@@ -154,6 +169,7 @@ class Solver(ABC, Generic[AnyState]):
             values = self.measure(problem, state) if measured else (UNMEASURED, UNMEASURED)
             state.seconds = time.perf_counter() - began
             state.history.append(Row(state.passes, state.oracle_calls, state.seconds, *values[0], *values[1]))
+            self._keep_best(state)
 
         if not state.history:
             record(measured=True)
@@ -167,8 +183,20 @@ class Solver(ABC, Generic[AnyState]):
             state.history.pop()
             record(measured=True)
         averaged, value = _better(state.history[-1])
-        weights, stands = self.weights(state, averaged=averaged), state.history[-1]
-        return Fit(weights, averaged, *value, status, *stands[:3], tuple(state.history))
+        if status == CONVERGED or state.passes == 1:  # of one pass the start would be no result at all
+            weights = self.weights(state, averaged=averaged)
+        else:
+            weights, averaged, value = state.best.copy(), state.best_averaged, state.best_value
+        return Fit(weights, averaged, *value, status, *state.history[-1][:3], tuple(state.history))
+
+    def _keep_best(self, state: AnyState) -> None:
+        """Keep the weights of the lowest primal measured so far, of equal ones those of the smaller gap."""
+        row = state.history[-1]
+        for averaged, value in ((False, Value(*row[3:6])), (True, Value(*row[6:9]))):
+            before = state.best_value
+            if (value.primal, value.gap) < (before.primal, before.gap):  # never if it is NaN: not measured
+                state.best = self.weights(state, averaged=averaged)
+                state.best_averaged, state.best_value = averaged, value
 
     def check_state(self, state: AnyState, problem: Problem, origin: np.ndarray | None = None) -> None:
         """Raise ValueError if a state is of another run than of this problem from this origin."""
@@ -177,7 +205,9 @@ class Solver(ABC, Generic[AnyState]):
     def new_state(self, problem: Problem, origin: np.ndarray, **own: Any) -> AnyState:
         """Return the state at w = w_0, given the fields that are this solver's own."""
         made_for = self._made_for(problem)
-        made: Any = self.state_type(made_for=made_for, origin=origin, w=origin.copy(), history=[], **own)
+        made: Any = self.state_type(
+            made_for=made_for, origin=origin, w=origin.copy(), best=origin.copy(), history=[], **own
+        )
         return cast(AnyState, made)
 
     def _made_for(self, problem: Problem) -> dict[str, Any]:
@@ -205,6 +235,8 @@ class Solver(ABC, Generic[AnyState]):
             return CONVERGED
         if state.passes >= self.passes:
             return PASS_LIMIT
+        if state.passes == 0:
+            return None
         return TIME_LIMIT if self._out_of_time(state.seconds) else None
 
     def _out_of_time(self, seconds: float) -> bool:

@@ -4,22 +4,28 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import os
 import zipfile
+import zlib
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, cast
 
 import numpy as np
 
+from align.problems.objective import PIECE, Value
 from align.problems.protocol import Problem
 from align.solvers.fit import Row
 
 # What reading a damaged zip file of arrays and JSON may raise.
 _UNREADABLE = (OSError, KeyError, TypeError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile)
 
-# Of arrays with more bytes the fingerprint has so many rows, evenly spread.
+# Of arrays with more bytes the fingerprint has a checksum, and so many rows, evenly spread.
 _WHOLE, _ROWS = 2**26, 4096
+
+_NONE_MET = Value(math.inf, -math.inf, math.inf)
 
 
 @dataclass(kw_only=True)
@@ -37,6 +43,12 @@ class State:
     passes, oracle_calls : int
     seconds : float
     history : list of Row
+    best : ndarray of float64, shape (d,)
+        The weights of the lowest primal measured so far.
+    best_averaged : bool
+        Whether they are an average of the iterates.
+    best_value : Value
+        Their primal, dual and gap.
     fingerprint : str
         Of the problem's data (:func:`fingerprint`), where the state may be saved.
     """
@@ -48,6 +60,9 @@ class State:
     oracle_calls: int = 0
     seconds: float = 0.0
     history: list[Row]
+    best: np.ndarray
+    best_averaged: bool = False
+    best_value: Value = _NONE_MET
     fingerprint: str = ""
 
     def check(self, made_for: dict[str, Any], found: str, origin: np.ndarray) -> None:
@@ -87,16 +102,40 @@ class State:
                 arrays = {name: saved[name] for name in saved.files if name != "record"}
                 record = json.loads(str(saved["record"]))
             record["history"] = [Row(*row) for row in record["history"]]
+            record["best_value"] = Value(*record["best_value"])
             return cls(**arrays, **record)
         except _UNREADABLE as error:
             raise ValueError(f"{path}: no saved state of this solver ({error}); remove it") from None
 
 
 def fingerprint(problem: Problem) -> str:
-    """Return a hash of the arrays that a problem's kernels read; of one without kernels that of nothing."""
+    """Return a hash of the arrays that a problem's kernels read, all of them.
+
+    Of a problem without kernels it is that of the vertices of all blocks, at w = 0 and at random weights.
+    """
     found = hashlib.blake2b(digest_size=16)
-    for values in getattr(problem, "data", ()):
+    data = getattr(problem, "data", None)
+    known = isinstance(data, tuple) and all(isinstance(values, np.ndarray) for values in data)
+    arrays: Iterable[np.ndarray] = cast(Any, data) if known else _vertices(problem)
+    for values in arrays:
         found.update(f"{values.dtype} {values.shape}".encode())
-        step = 1 if values.nbytes <= _WHOLE else -(-len(values) // _ROWS)
-        found.update(values[::step].tobytes())
+        if values.nbytes <= _WHOLE:
+            found.update(values.tobytes())
+            continue
+        # several times as fast as a cryptographic hash
+        rows = max(1, _WHOLE * len(values) // values.nbytes)
+        checksum = 0
+        for start in range(0, len(values), rows):
+            checksum = zlib.crc32(values[start : start + rows].tobytes(), checksum)
+        found.update(checksum.to_bytes(4))
+        found.update(values[:: -(-len(values) // _ROWS)].tobytes())
     return found.hexdigest()
+
+
+def _vertices(problem: Problem) -> Iterator[np.ndarray]:
+    """Yield psi and loss of the vertices of all blocks at two weight vectors, one pass of the oracle each."""
+    weights = np.stack([np.zeros(problem.d), np.random.default_rng(0).random(problem.d)])
+    for start in range(0, problem.n, PIECE):
+        block = np.arange(start, min(start + PIECE, problem.n), dtype=np.int64)
+        for values in problem.oracles(weights, block):
+            yield np.asarray(values)

@@ -23,6 +23,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.data.streams import open_text
+from align.vectors.mapping import has_vector
 from align.vectors.rows import MOST_NUMBERS
 from align.vectors.vec import LOOKUPS, Lookup, Vectors
 
@@ -103,7 +104,9 @@ def read_model(path: Path, words: Sequence[str]) -> Vectors:
         matrix = np.zeros((len(words), dim), dtype=np.float32)
         bad = _add_rows(stream, matrix, rows, known + max(subwords.buckets, 0))
         _skip_output(stream)
-    zero = ~matrix.any(axis=1) & (way < len(LOOKUPS))
+    has = has_vector(matrix)
+    matrix[~has] = 0.0
+    zero = ~has & (way < len(LOOKUPS))
     way[zero] = len(LOOKUPS)
     return Vectors.of(
         matrix, way, path, header=None, rows=known, bad={"number": bad} if bad else {}, first_bad=None,

@@ -17,6 +17,7 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -33,6 +34,9 @@ ROTATED = 2048
 
 # Singular values below this share of the largest one come from no pair.
 NEGLIGIBLE = 1e-6
+
+# The least number that float32 holds with all its digits.
+LEAST = np.finfo(np.float32).tiny
 
 
 @dataclass(frozen=True)
@@ -54,7 +58,8 @@ class Check:
 
     pairs: int  # held-out pairs; with 0 all else is None
     cosine: float | None = None  # mean of the held-out pairs, in [-1, 1]
-    random: float | None = None  # mean of as many random pairs
+    random: float | None = None  # mean of 10,000 random pairs
+    spread: float | None = None  # their standard deviation
     # Share, in [0, 1], of held-out source words whose nearest target word is one of their translations.
     precision: float | None = None
     precision_csls: float | None = None
@@ -65,16 +70,25 @@ class Check:
         """Mean cosine of held-out pairs less that of random pairs."""
         return None if self.cosine is None or self.random is None else self.cosine - self.random
 
+    @property
+    def chance(self) -> float | None:
+        """A gap that as many random pairs exceed in one case of forty, by the normal distribution."""
+        return None if self.spread is None else 2.0 * self.spread / math.sqrt(self.pairs)
+
 
 def has_vector(matrix: np.ndarray) -> np.ndarray:
-    """Return which rows are not all zeros, bool, shape (V,)."""
-    return np.asarray((matrix != 0).any(axis=1))
+    """Return which rows have a direction, bool, shape (V,).
+
+    Rows of zeros have none, nor have rows of numbers that float32 cannot hold in full (below 1.2e-38): the
+    scale that makes their length one is beyond float32.
+    """
+    return np.asarray(((matrix >= LEAST) | (matrix <= -LEAST)).any(axis=1))
 
 
 def unit_rows(matrix: np.ndarray) -> np.ndarray:
-    """Return the rows scaled to length one, float32, shape (V, p); rows of zeros stay."""
+    """Return the rows scaled to length one, float32, shape (V, p); zeros where there is no vector."""
     squares = np.einsum("ip,ip->i", matrix, matrix, dtype=np.float64)
-    scales = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=squares > 0)
+    scales = np.divide(1.0, np.sqrt(squares), out=np.zeros_like(squares), where=has_vector(matrix))
     return (matrix * scales[:, None].astype(np.float32)).astype(np.float32, copy=False)
 
 
@@ -156,8 +170,13 @@ def mean_similarity(source: np.ndarray, target: np.ndarray, pairs: np.ndarray) -
     """Return the mean cosine of word pairs (unit rows); None where there are none."""
     if not len(pairs):
         return None
-    products = np.einsum("ip,ip->i", source[pairs[:, 0]], target[pairs[:, 1]], dtype=np.float64)
-    return float(products.mean())
+    return float(_cosines(source, target, pairs).mean())
+
+
+def _cosines(source: np.ndarray, target: np.ndarray, pairs: np.ndarray) -> np.ndarray:
+    """Return the cosine of each pair of words (unit rows), float64."""
+    cosines: np.ndarray = np.einsum("ip,ip->i", source[pairs[:, 0]], target[pairs[:, 1]], dtype=np.float64)
+    return cosines
 
 
 def neighbourhood(rows: np.ndarray, others: np.ndarray, *, nearest: int = NEIGHBOURS) -> np.ndarray:
@@ -251,18 +270,19 @@ def check(
     return Check(
         len(pairs),
         mean_similarity(source, target, pairs),
-        _mean_of_random(source, target, rng),
+        *_of_random(source, target, rng),
         _precision(source, target, pairs, words, np.zeros_like(means)),
         _precision(source, target, pairs, words, means),
         len(words),
     )
 
 
-def _mean_of_random(source: np.ndarray, target: np.ndarray, rng: np.random.Generator) -> float | None:
-    """Return the mean cosine of 10,000 random pairs of words with vectors."""
+def _of_random(source: np.ndarray, target: np.ndarray, rng: np.random.Generator) -> tuple[float, float]:
+    """Return mean and standard deviation of the cosine of 10,000 random pairs of words with vectors."""
     words = [np.flatnonzero(has_vector(side)) for side in (source, target)]
     drawn = [rng.choice(each, 10_000) for each in words]
-    return mean_similarity(source, target, np.stack(drawn, axis=1))
+    cosines = _cosines(source, target, np.stack(drawn, axis=1))
+    return float(cosines.mean()), float(cosines.std())
 
 
 def _precision(

@@ -25,6 +25,7 @@ from align.core.errors import InputError
 from align.data.streams import open_text
 from align.data.vocabulary import Vocabulary
 from align.text.normalise import lookup_key
+from align.vectors.mapping import has_vector
 from align.vectors.rows import LONGEST, dimension, first_lines, parse_numbers, read_header, split_row
 
 # How a word of a file may stand for a wanted word, the closest first.
@@ -54,7 +55,7 @@ class Report:
     bad: dict[str, int]  # rows passed over, by reason
     first_bad: int | None  # the first line passed over, from 1
     duplicates: int  # further rows of a wanted word that had its vector; the first is kept
-    zero: int  # rows of wanted words that are all zeros: such a word counts as not found
+    zero: int  # rows of wanted words without a direction, as zeros: such a word counts as not found
     lookups: dict[str, int]  # wanted words found, by the way they were (see `LOOKUPS`)
 
 
@@ -225,7 +226,7 @@ class _Reader:
         vector = parse_numbers(numbers, self._dim)
         if vector is None:
             self._reject("number")
-        elif not vector.any():
+        elif not has_vector(vector[None])[0]:
             self._zero += 1
         else:
             for each, way in better:

@@ -33,6 +33,7 @@ References
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol
@@ -281,13 +282,15 @@ class ActiveSet:
         v = int(np.argmax(slopes))
         alpha = float(self.weights[v])
         towards, away = float(g @ (atom - x)), float(g @ x) - float(slopes[v])
+        # summed, for beside atoms of little weight alpha may be rounded to 1
+        rest = float(np.delete(self.weights, v).sum())
         if variant == "pairwise":
             direction, largest = atom - self.atoms[v], alpha
-        elif variant == "away" and len(self.numbers) > 1 and away < towards:
-            direction, largest = x - self.atoms[v], alpha / (1.0 - alpha)
+        elif variant == "away" and away < towards and rest > 0.0 and alpha / rest < math.inf:
+            direction, largest = x - self.atoms[v], alpha / rest
             gamma = best_step(gradient, x, g, direction, largest)
             self.weights *= 1.0 + gamma
-            self.weights[v] = self.weights[v] - gamma if gamma < largest else 0.0
+            self.weights[v] = max(alpha - gamma * rest, 0.0) if gamma < largest else 0.0
             self._drop()
             return
         else:

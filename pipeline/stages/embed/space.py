@@ -112,15 +112,19 @@ def _held_out(pairs: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _judge(context: StageContext, space: Space, checked: Check) -> None:
-    """Stop, or warn, where held-out pairs are no closer than random ones."""
-    if checked.pairs < ENOUGH or checked.gap is None or space.min_gap == 0:
+    """Stop, or warn, where held-out pairs are no closer than random ones; few prove nothing: warn only."""
+    if checked.gap is None or checked.chance is None or space.min_gap == 0:
         return
-    if checked.gap < space.min_gap:
-        _complain(
-            context,
-            space,
-            f"no common space: the mean cosine of {checked.pairs} held-out word pairs is "
-            f"{checked.cosine:.2f}, of random pairs {checked.random:.2f}",
+    found = (
+        f"the mean cosine of {checked.pairs} held-out word pairs is {checked.cosine:.2f}, "
+        f"of random pairs {checked.random:.2f}"
+    )
+    if checked.gap < space.min_gap and checked.pairs >= ENOUGH:
+        _complain(context, space, f"no common space: {found}")
+    elif checked.gap < max(space.min_gap, checked.chance):
+        context.warn(
+            f"{space.name}: a map no better than chance, as far as so few word pairs tell: {found}; give a "
+            "larger dictionary (vectors.dictionary), more text, or do without (embed.vectors = none)"
         )
 
 

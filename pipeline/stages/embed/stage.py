@@ -67,7 +67,7 @@ def run(
         In the check, translations are sought among so many of the most frequent target words.
     min_gap : float
         Stop if the mean cosine of held-out word pairs is not above that of random pairs by as much (given
-        vectors; trained ones only cause a warning). 0 turns it off.
+        vectors; trained ones, and fewer than 20 held-out pairs, only cause a warning). 0 turns it off.
     max_missing : float
         Stop if a greater share of a language's words, as often as they stand in the text, has no vector.
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from align.core.errors import WorkError
+from align.core.errors import InputError, WorkError
+from align.problems.objective import NotFiniteError
 from align.problems.protocol import Problem
 from align.solvers import Fit, Progress, Solver
 from pipeline.work.stage import StageContext
@@ -25,6 +26,8 @@ def solve(context: StageContext, problem: Problem, solver: Solver[Any], origin: 
 
     Raises
     ------
+    InputError
+        If the objective is no finite number.
     WorkError
         If the solver refuses its data, or the duality gap does not fall.
     """
@@ -48,6 +51,8 @@ def solve(context: StageContext, problem: Problem, solver: Solver[Any], origin: 
                 state = None
                 context.say(f"starts anew: {error}")
         fit = solver.run(problem, origin=origin, resume=state, on_pass=on_pass)
+    except NotFiniteError as error:
+        raise InputError(f"train: {error} (train.cost_fn, train.cost_fp, train.lam)") from None
     except ValueError as error:  # the options are checked: it is the features
         raise WorkError(f"train: {error}; run featurize again with --force") from None
     _check_progress(fit)
@@ -55,6 +60,8 @@ def solve(context: StageContext, problem: Problem, solver: Solver[Any], origin: 
         f"{solver.name} {fit.status} after {fit.passes} passes, {fit.oracle_calls} oracle calls, "
         f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
     )
+    if fit.shortfall:
+        context.warn(f"{fit.shortfall}; raise train.passes, or train.tolerance ({solver.tolerance:g})")
     return fit
 
 

@@ -17,7 +17,7 @@ from align.problems.labels import Labels
 from align.problems.protocol import Problem
 from align.solvers import Fit, links_a_word
 from pipeline.config.configuration import Config
-from pipeline.config.options import at_least, between, takes_also
+from pipeline.config.options import between, takes_also
 from pipeline.stages.featurize import load_edges
 from pipeline.stages.label import stage as label
 from pipeline.stages.train.heldout import calibration_of, choose
@@ -40,6 +40,9 @@ from pipeline.work.stage import StageContext
 # Labels in which fewer pairs have a link are taken for a mistake, not for data.
 _LEAST_USABLE = 0.05
 
+# Of one link; more of them than a corpus has add up to what is still exact to a millionth.
+MOST_COST = 10**9
+
 
 @takes_also(solver_options())
 def run(
@@ -49,8 +52,8 @@ def run(
     weights: str = DEFAULT,
     solver: str = "bcfw",
     oracle: str = "assignment",
-    cost_fn: Annotated[float, at_least(0)] = 3.0,
-    cost_fp: Annotated[float, at_least(0)] = 1.0,
+    cost_fn: Annotated[float, between(0, MOST_COST)] = 3.0,
+    cost_fp: Annotated[float, between(0, MOST_COST)] = 1.0,
     fertility: Annotated[int | None, between(1, 2**31 - 1)] = None,
     folds: Annotated[int, FOLDS] = 0,
     **options: Any,
@@ -74,9 +77,9 @@ def run(
         or linear_program, the same by HiGHS, hundreds of times slower, to compare with. The solvers
         named extragradient project instead and take the first only.
     cost_fn : float
-        Cost of a missed sure link, >= 0.
+        Cost of a missed sure link, 0 to 1e9.
     cost_fp : float
-        Cost of a wrong link, >= 0.
+        Cost of a wrong link, 0 to 1e9.
     fertility : int, optional
         Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
         pair are a matching. Default: 2, or what the solver learns if that is less. Given weights

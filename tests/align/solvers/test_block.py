@@ -171,9 +171,8 @@ def test_primal_dual_and_gap_are_those_of_the_returned_weights(averaging):
         primal = 0.01 * fit.weights @ fit.weights + (loss - psi @ fit.weights).mean()
         assert fit.primal == pytest.approx(primal, rel=1e-12)
         assert fit.gap == pytest.approx(fit.primal - fit.dual, rel=1e-9)
-        row = fit.history[-1]
-        smaller = row.average_gap if fit.averaged else row.gap
-        assert fit.gap == smaller == np.nanmin([row.gap, row.average_gap])
+        if passes > 1:
+            assert fit.primal == np.nanmin([(row.primal, row.average_primal) for row in fit.history])
     assert averaged == ({True, False} if averaging else {False})
 
 
@@ -228,9 +227,9 @@ def test_the_gap_is_measured_as_often_as_asked():
 def test_status_says_why_it_stopped():
     problem = pairs(30, 6, 5, seed=5)
     assert bcfw(problem, passes=2, tolerance=0).status == "pass-limit"
-    assert bcfw(problem, passes=2, tolerance=1e6).status == "converged"
+    assert bcfw(problem, passes=50, tolerance=0.9).status == "converged"
     stopped = bcfw(problem, passes=10**9, tolerance=0, time_limit=1e-9)
-    assert (stopped.status, stopped.passes) == ("time-limit", 0)
+    assert (stopped.status, stopped.passes) == ("time-limit", 1)
     short = bcfw(problem, passes=10**9, tolerance=0, time_limit=0.2, gap_every=1000)
     assert short.status == "time-limit"
     assert 0.2 <= short.seconds < 10

@@ -282,9 +282,8 @@ def test_figures_are_those_of_the_weights(geometry, ball):
             assert np.linalg.norm(fit.weights - origin) <= ball + 1e-12
         assert fit.primal == pytest.approx(primal, rel=1e-12)
         assert fit.gap == pytest.approx(fit.primal - fit.dual, rel=1e-9)
-        row = fit.history[-1]
-        assert fit.gap == min(row.gap, row.average_gap)
-        assert fit.averaged == (row.average_gap < row.gap)
+        if passes > 1:
+            assert fit.primal == min(min(row.primal, row.average_primal) for row in fit.history)
 
 
 @BOTH
@@ -377,7 +376,7 @@ def test_the_gap_is_measured_as_often_as_asked():
     fit = extragradient(problem, passes=5, tolerance=0, gap_every=2)
     assert [row.passes for row in fit.history if not math.isnan(row.gap)] == [0, 2, 4, 5]
     assert [row.oracle_calls for row in fit.history] == [14, 14, 28, 28, 42, 56]
-    assert extragradient(problem, passes=5, tolerance=1e9).status == "converged"
+    assert extragradient(problem, passes=1000, tolerance=0.9).status == "converged"
     stopped = extragradient(problem, passes=10**9, tolerance=0, time_limit=0.2)
     assert stopped.status == "time-limit"
 

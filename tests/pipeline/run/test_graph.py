@@ -51,8 +51,6 @@ OUT_OF_RANGE = {
         "label.lexical=-1.0",
         "label.neighbours=inf",
         "label.position=-0.5",
-        "train.cost_fn=-1.0",
-        "train.cost_fp=nan",
         "inspect.pairs=-1",
         "inspect.gold_pairs=-1",
         "inspect.reasons=-1",
@@ -60,6 +58,7 @@ OUT_OF_RANGE = {
     "more than 0": ["download.timeout=0.0", "lexicon.prior_weight=0.0"],
     "one of auto, given, trained, none": ["embed.vectors='some'"],
     "one of auto, file, bitext, identical": ["embed.dictionary='mine'"],
+    "0 to 1000000000": ["train.cost_fn=-1.0", "train.cost_fn=1e+308", "train.cost_fp=nan"],
     "-1 to 100": ["embed.refine=-2", "lexicon.chains=-2", "lexicon.chains=101"],
     "0 to 1": [
         "embed.max_missing=1.5",
