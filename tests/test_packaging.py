@@ -100,4 +100,5 @@ def test_a_wheel_holds_the_shipped_weights(tmp_path):
         names = wheel.namelist()
         for path in sorted((ROOT / "models" / "default").iterdir()):
             assert wheel.read(f"align/models/default/{path.name}") == path.read_bytes()
+    assert {"align/py.typed", "pipeline/py.typed"} <= set(names)
     assert not [name for name in names if name.startswith(("models/", "tests/", "benchmarks/"))]

@@ -4,17 +4,19 @@
     aligner = Aligner.load("models/en-fr")
     aligner.align("This assignment was hard", "Ce travail était ardu")      # [(0, 0), (1, 1), ...]
 
-An aligner keeps no state between calls but memories of words already cut: threads may share it.
+An aligner keeps no state between calls but memories of words already cut: threads may share it. Other
+processes get the folder of its model: they load it again, and its large arrays are in memory once for all.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from align.core.errors import InputError
 from align.data.corpus import Corpus
 from align.features import PairBlock, compute_parts, score_blocks
 from align.features.scoring import Scores
@@ -46,6 +48,22 @@ class Aligner:
     def __init__(self, model: Model, source: SideText, target: SideText) -> None:
         self.model = model
         self._sides = (source, target)
+        self._loaded_from: tuple[Path, Tokenizer | tuple[Tokenizer, Tokenizer]] | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle as the place of the model and the tokenizer, not as its tables.
+
+        Raises
+        ------
+        TypeError
+            If the model was not loaded from a folder.
+        """
+        if self._loaded_from is None:
+            raise TypeError(
+                "this Aligner was made of a Model in memory and cannot be pickled; save the model "
+                "(aligner.model.save(folder)) and share Aligner.load(folder)"
+            )
+        return _load_again, (*self._loaded_from, self.model.weights.tolist())
 
     @classmethod
     def load(cls, path: str | Path, *, tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer] = None) -> Aligner:
@@ -66,9 +84,14 @@ class Aligner:
             If there is no such model, a file of it is missing or damaged, it asks for a tokenizer that is
             code (give it yourself if you trust it), or the tokenizer given does not exist.
         """
-        model = Model.load(find_model(path))
+        folder = find_model(path)
+        model = Model.load(folder)
         given = tokenizer if isinstance(tokenizer, tuple) else (tokenizer, tokenizer)
-        return cls(model, SideText(model.text["source"], given[0]), SideText(model.text["target"], given[1]))
+        aligner = cls(
+            model, SideText(model.text["source"], given[0]), SideText(model.text["target"], given[1])
+        )
+        aligner._loaded_from = folder.resolve(), tokenizer
+        return aligner
 
     def align(self, source: Text, target: Text, *, bias: float = 0.0) -> list[tuple[int, int]]:
         """Return the links of one pair, sorted.
@@ -84,17 +107,28 @@ class Aligner:
         -------
         list of (int, int)
             0-based source and target tokens.
+
+        Raises
+        ------
+        TypeError
+            If a side is neither a text nor a list of tokens.
         """
         return self.align_tokens([self.tokens(source, target)], bias=bias).pairs(0)
 
     def align_many(
         self, pairs: Iterable[tuple[Text, Text]], *, bias: float = 0.0
     ) -> list[list[tuple[int, int]]]:
-        """Return the links of each pair; faster than one call a pair."""
+        """Return the links of each pair; faster than one call a pair.
+
+        Raises
+        ------
+        TypeError
+            If a pair is no (source, target), such as a text; it is named by its place.
+        """
         found: list[list[tuple[int, int]]] = []
         block: list[tuple[Tokens, Tokens]] = []
-        for source, target in pairs:
-            block.append(self.tokens(source, target))
+        for place, pair in enumerate(_iterated(pairs)):
+            block.append(self._tokens_of_pair(pair, place))
             if len(block) == _PAIRS_AT_A_TIME:
                 links = self.align_tokens(block, bias=bias)
                 found += map(links.pairs, range(len(block)))
@@ -149,8 +183,27 @@ class Aligner:
         }
 
     def tokens(self, source: Text, target: Text) -> tuple[Tokens, Tokens]:
-        """Return the tokens of both sides; those of a sequence are taken as they are."""
+        """Return the tokens of both sides; those of a sequence are taken as they are.
+
+        Raises
+        ------
+        TypeError
+            If a side is neither a text nor a list of tokens.
+        """
+        for name, text in (("source", source), ("target", target)):
+            if not isinstance(text, str) and not _has_order(text):
+                raise TypeError(f"{name}: {_shown(text)} is no text; give a str or a list of str, its tokens")
         return self._sides[0].tokens(source), self._sides[1].tokens(target)
+
+    def _tokens_of_pair(self, pair: tuple[Text, Text], place: int) -> tuple[Tokens, Tokens]:
+        # A text of two characters would unpack to two texts.
+        sides = list(pair) if not isinstance(pair, str) and _has_order(pair) else []
+        if len(sides) != 2:
+            raise TypeError(f"pair {place}: {_shown(pair)} is no (source, target); give a list of pairs")
+        try:
+            return self.tokens(*sides)
+        except TypeError as error:
+            raise TypeError(f"pair {place}: {error}") from None
 
     def check(self, pair: tuple[Tokens, Tokens]) -> None:
         """Check that a tokenized pair can be aligned.
@@ -227,6 +280,31 @@ class Aligner:
         of_source, of_target = rare_words(corpus, self._vocabularies)
         found: np.ndarray = of_source[sources] | of_target[targets]
         return found
+
+
+def _load_again(
+    folder: Path, tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer], weights: list[float]
+) -> Aligner:
+    """Return the aligner of a folder that another process loaded, which may have changed since."""
+    aligner = Aligner.load(folder, tokenizer=tokenizer)
+    if aligner.model.weights.tolist() != weights:
+        raise InputError(f"{folder}: another model since this Aligner was pickled; load the model again")
+    return aligner
+
+
+def _iterated(pairs: Iterable[Any]) -> Iterable[Any]:
+    if not isinstance(pairs, Iterable) or isinstance(pairs, (str, bytes)):
+        raise TypeError(f"{_shown(pairs)} is no list of pairs; give [(source, target), ...]")
+    return pairs
+
+
+def _has_order(value: object) -> bool:
+    """Tell whether a value holds others one after the other: no single object, no set, no bytes."""
+    return isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, Mapping, Set))
+
+
+def _shown(value: object) -> str:
+    return f"{value!r:.80} ({type(value).__name__})"
 
 
 def _words(corpus: Corpus, start: int, edges: Scores, linked: np.ndarray) -> np.ndarray:
