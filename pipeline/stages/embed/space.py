@@ -84,7 +84,7 @@ def to_one_space(
     mapped = _apply(sides, _learn(sides, seeds[~held], rounds))
     rng = np.random.default_rng([context.seed, 3])
     checked = check(mapped[0], mapped[1], seeds[held], candidates=space.candidates, rng=rng)
-    context.result(_line(space, method, len(seeds), checked))
+    context.say(_line(space, method, len(seeds), checked))
     _judge(context, space, checked)
     final = _learn(sides, seeds, rounds)
     if final.rank < dim:
@@ -139,7 +139,7 @@ def _complain(context: StageContext, space: Space, what: str) -> None:
 
 
 def _line(space: Space, method: str, pairs: int, checked: Check) -> str:
-    """Return the line of results about the map."""
+    """Return the line about the map."""
     line = f"map {'-'.join(space.languages)} from {pairs} word pairs ({method}), held out {checked.pairs}: "
     if checked.cosine is None or checked.random is None:
         return line + "mean cosine n/a (0 pairs)"
