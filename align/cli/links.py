@@ -5,21 +5,22 @@ pairs of token numbers, counted from 0, source first: 0-0 1-2. With --scores eac
 probability that it is right: 0-0:0.9731. With --offsets each side of a link is start:end, characters of the
 text as it came, end not included: 0:4-0:3. A row that cannot be read gives an empty line, and its number and
 reason on stderr. The score of a sentence pair (--sentence-scores) is in [0, 1]: the share of its words that
-are linked, each as far as its link is trusted, very frequent words counting less.
+are linked, each as far as its link is trusted, very frequent words counting less. Rows that came are answered
+as soon as the input pauses, so that a program can talk to this one over pipes.
 """
 
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack
-from itertools import islice
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import TextIO
 
 from align.cli.arguments import finite
 from align.cli.loading import load_aligner
-from align.cli.terminal import only_one_stdin, open_output, say
+from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, say
 from align.core.errors import InputError
 from align.data.bitext import open_bitext
 from align.data.row import Row
@@ -53,39 +54,73 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="X",
         help="added to the score of every possible link: above 0 more links, below 0 better ones (0)",
     )
+    parser.add_argument("--flush", action="store_true", help="answer each row as it comes; slower")
 
 
 def run(args: argparse.Namespace) -> int:
-    """Align the rows of the input, a block at a time."""
+    """Align the rows of the input, a block at a time; those that came before it pauses."""
     kind, paths = _inputs(args)
     aligner = load_aligner(args.model, tokenized=args.tokenized)
-    rows = open_bitext(kind, paths, languages=aligner.model.languages)
-    name = "<stdin>" if paths[0] == "-" else str(paths[0])
+    size = 1 if args.flush else _PAIRS_AT_A_TIME
     with ExitStack() as stack:
-        # The first block is read before a file is opened: a wrong format leaves nothing behind.
-        block = list(islice(rows, _PAIRS_AT_A_TIME))
         out = stack.enter_context(open_output(args.output))
         scores_out: TextIO | None = None
         if args.sentence_scores is not None:
             scores_out = stack.enter_context(open_output(args.sentence_scores))
-        while block:
-            tokens = [_tokens(aligner, row, name, kind) for row in block]
-            links = aligner.align_tokens([pair or _NOTHING for pair in tokens], bias=args.bias)
-            out.writelines(f"{line}\n" for line in _lines(links, tokens, args))
-            if scores_out is not None:
-                scores_out.writelines(
-                    f"{score:.4f}\n" if pair else "\n"
-                    for score, pair in zip(links.sentence_scores().tolist(), tokens, strict=True)
-                )
-            block = list(islice(rows, _PAIRS_AT_A_TIME))
+        answers = _Answers(aligner, args, kind, "<stdin>" if paths[0] == "-" else paths[0], out, scores_out)
+        files = [stack.enter_context(open_as_it_comes(path, answers.give)) for path in paths]
+        if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
+            say(f"waiting for {_EXPECTED[kind]} on the terminal; end with Ctrl-D, or give --input")
+        for row in open_bitext(kind, files, languages=aligner.model.languages):
+            answers.rows.append(row)
+            if len(answers.rows) == size:
+                answers.give()
+        answers.give()
     return 0
+
+
+_EXPECTED = {
+    "tsv": "rows of source TAB target",
+    "joint": "rows of source ||| target",
+    "tmx": "TMX",
+    "files": "the sentences of one side",
+}
+
+
+@dataclass
+class _Answers:
+    """Rows not yet answered, and where their answers go."""
+
+    aligner: Aligner
+    args: argparse.Namespace
+    kind: str
+    name: str  # of the input
+    out: TextIO
+    scores_out: TextIO | None
+    rows: list[Row] = field(default_factory=list)
+
+    def give(self) -> None:
+        """Answer the rows."""
+        if not self.rows:
+            return
+        rows, self.rows = self.rows, []
+        tokens = [_tokens(self.aligner, row, self.name, self.kind) for row in rows]
+        links = self.aligner.align_tokens([pair or _NOTHING for pair in tokens], bias=self.args.bias)
+        self.out.writelines(f"{line}\n" for line in _lines(links, tokens, self.args))
+        self.out.flush()
+        if self.scores_out is not None:
+            self.scores_out.writelines(
+                f"{score:.4f}\n" if pair else "\n"
+                for score, pair in zip(links.sentence_scores().tolist(), tokens, strict=True)
+            )
+            self.scores_out.flush()
 
 
 _NO_TOKENS = Tokens([], [], [], [])
 _NOTHING = (_NO_TOKENS, _NO_TOKENS)
 
 
-def _inputs(args: argparse.Namespace) -> tuple[str, Sequence[str | Path]]:
+def _inputs(args: argparse.Namespace) -> tuple[str, list[str]]:
     """Return the kind of the input and its files."""
     if (args.source is None) != (args.target is None):
         raise InputError("--source and --target go together; give both or neither")

@@ -5,15 +5,16 @@ from __future__ import annotations
 import contextlib
 import io
 import os
+import select
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO, cast
 
 from align.core.errors import InputError, WorkError
 from align.core.files import new_file
-from align.data.streams import open_text
+from align.data.streams import open_file, open_text
 
 
 def use_utf8() -> None:
@@ -38,6 +39,57 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
     """Open a file, packed or not, or the standard input for ``-``; yields the stream and its name."""
     with open_text(path) as stream:
         yield stream, "<stdin>" if path == "-" else path
+
+
+# A writer that is at it writes again within so many seconds.
+_PAUSE = 0.005
+
+
+class _PausingInput(io.RawIOBase):
+    """A pipe or a terminal; calls ``on_pause`` before it waits for its writer."""
+
+    def __init__(self, file: BinaryIO | io.FileIO, name: str, on_pause: Callable[[], None]) -> None:
+        super().__init__()
+        self.name = name
+        self._file, self._on_pause = file, on_pause
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any, /) -> int:
+        if not select.select([self._file], [], [], _PAUSE)[0]:
+            self._on_pause()
+        # As much as there is: a full buffer would have to be waited for.
+        return os.readv(self._file.fileno(), [buffer])
+
+
+@contextlib.contextmanager
+def open_as_it_comes(path: str, on_pause: Callable[[], None]) -> Iterator[str | BinaryIO]:
+    """Open an input that somebody may still be writing; any other is given back as its path.
+
+    Parameters
+    ----------
+    path : str
+        A file, a pipe, or ``-`` for the standard input.
+    on_pause : callable
+        Called whenever a pipe or terminal has nothing to read, before it is waited for. Windows cannot tell
+        whether a pipe has.
+    """
+    with contextlib.ExitStack() as stack:
+        waits = path == "-" or (os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path))
+        if not waits or sys.platform == "win32":
+            yield path
+            return
+        if path != "-":
+            file: BinaryIO | io.FileIO = stack.enter_context(open_file(path))
+        else:
+            try:
+                file = io.FileIO(sys.stdin.fileno(), closefd=False)
+            except (AttributeError, OSError, ValueError):  # closed, or a stand-in
+                yield path
+                return
+        raw = _PausingInput(file, "<stdin>" if path == "-" else path, on_pause)
+        yield cast(BinaryIO, io.BufferedReader(raw, 1 << 16))
 
 
 def only_one_stdin(paths: Iterable[str | None]) -> None:
