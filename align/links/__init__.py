@@ -15,7 +15,7 @@ nltk      ``0-0``                     0      links only
 ========  ==========================  =====  ================================================
 """
 
-from align.links.bases import Base, detect_base, rebased
+from align.links.bases import Base, detect_base, in_other_base, rebased
 from align.links.formats import FORMATS, Format, find_format, read, read_file, read_text, write
 from align.links.link import AlignedPair, Link, check_bounds, format_link, swapped, tidy
 from align.links.pharaoh import format_berkeley, format_pharaoh, parse_berkeley, parse_pharaoh
@@ -32,6 +32,7 @@ __all__ = [
     "format_berkeley",
     "format_link",
     "format_pharaoh",
+    "in_other_base",
     "parse_berkeley",
     "parse_pharaoh",
     "read",

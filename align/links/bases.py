@@ -8,7 +8,7 @@ most one pair in five has no link of a first word (measured on gold and on align
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import chain
 from typing import NamedTuple
 
@@ -52,6 +52,26 @@ def detect_base(pairs: Iterable[AlignedPair]) -> Base:
     if linked >= CERTAIN and not has_text:
         return Base(1, f"no index 0 in {linked} pairs with links")
     return Base(None, f"no index 0 in {linked} pair(s) with links, no index of a last token + 1")
+
+
+def in_other_base(pairs: Sequence[Sequence[Link]], *, base: int) -> list[list[Link]] | None:
+    """Return the links as they would be, had their file counted from the other base.
+
+    Parameters
+    ----------
+    pairs : sequence of sequence of Link
+        Counted from 0, read with ``base``.
+    base : {0, 1}
+        What the indices of the file were taken to count from.
+
+    Returns
+    -------
+    list of list of Link, or None
+        Counted from 0; None where an index 0 of the file rules out that it counts from 1.
+    """
+    by = 2 * base - 1
+    moved = [[Link(link.source + by, link.target + by, *link[2:]) for link in pair] for pair in pairs]
+    return None if any(min(link[:2]) < 0 for pair in moved for link in pair) else moved
 
 
 def rebased(

@@ -69,6 +69,8 @@ def run(
         context.warn(
             f"all {len(gold)} gold pairs may train (gold.train = {train}): none is left to measure on"
         )
+    copies = _copies_of_training(context, train) if gold else np.zeros(0, dtype=bool)
+    other_base = _under_other_base(context, gold, links, score, train)
     intervals = metrics.bootstrap(counts, samples=samples, seed=context.seed)
     means = metrics.macro(counts)
     silver = _against_silver(context, aligner, bias)
@@ -78,6 +80,8 @@ def run(
         "intervals": vars(intervals),
         "macro": vars(means),
         "train_pairs": min(train, len(gold)) if gold else 0,
+        "copies_of_training": int(copies.sum()),
+        "other_base": other_base,
         "silver": silver,
         "signature": signature,
     }
@@ -88,6 +92,15 @@ def run(
         f"silver  {_silver_text(silver)}",
         f"        {metrics.signature_text(signature)}",
     ]
+    if copies.any():
+        kept = metrics.score(counts[~copies])
+        table.append(f"copies  {metrics.figures_text(kept)} without {copies.sum()} copies of training pairs")
+        context.warn(
+            f"{copies.sum()} of {len(copies)} test pairs are copies of training pairs, which flatters the "
+            "figures; those without them are beside"
+        )
+    if other_base is not None:
+        table.append(f"base    AER {other_base['aer']:.4f} if the gold counted from {other_base['base']}")
     if macro:
         table.insert(1, f"macro   {metrics.figures_text(means)}")
     (context.folder / "evaluation.txt").write_text("\n".join(table) + "\n", encoding="utf-8", newline="\n")
@@ -95,6 +108,45 @@ def run(
         context.say(line)
     context.note("evaluation", score.as_dict())
     context.result(score.line())
+
+
+def _copies_of_training(context: StageContext, train: int) -> np.ndarray:
+    """Return which test pairs have the words of a pair that was trained on, gold or silver, bool."""
+    folder, text = context.inputs["label"], context.inputs["preprocess"]
+    kind, pairs = load_array(folder / "kind.npy"), load_array(folder / "pairs.npy")
+    gold = _words(Corpus.load(text / "gold"))
+    trained = {gold[pair] for pair in pairs[kind == 1].tolist()}
+    silver = pairs[kind == 0]
+    if len(silver):
+        trained |= set(_words(Corpus.load_chosen(text / "corpus", silver)))
+    return np.array([pair in trained for pair in gold[train:]], dtype=bool)
+
+
+def _words(corpus: Corpus) -> list[tuple[bytes, bytes]]:
+    """Return the word ids of both sides of each pair."""
+    sides = [
+        [side.ids[start:stop].tobytes() for start, stop in pairwise(side.offsets.tolist())]
+        for side in (corpus.source, corpus.target)
+    ]
+    return list(zip(*sides, strict=True))
+
+
+def _under_other_base(
+    context: StageContext, gold: Gold | None, links: list[list[Link]], score: metrics.Score, train: int
+) -> dict[str, Any] | None:
+    """Return the figures had the gold counted from the other base, if it can; warn if they are better."""
+    if gold is None or gold.otherwise is None or score.aer is None:
+        return None
+    other = metrics.score(metrics.statistics(links[train:], gold.otherwise[train:]))
+    if other.aer is None:
+        return None
+    base = 1 - gold.base
+    if other.aer < score.aer:
+        context.warn(
+            f"{gold.path}: taken to count from {gold.base}, but AER {score.aer:.4f} would be {other.aer:.4f} "
+            f"if it counted from {base}; look whether gold.base = {base} is right"
+        )
+    return {"base": base, **other.as_dict()}
 
 
 def _links_of(

@@ -7,7 +7,16 @@ from pathlib import Path
 
 from align.core.errors import InputError
 from align.core.ragged import SIDES
-from align.links import AlignedPair, Link, check_bounds, detect_base, find_format, read_file, rebased
+from align.links import (
+    AlignedPair,
+    Link,
+    check_bounds,
+    detect_base,
+    find_format,
+    in_other_base,
+    read_file,
+    rebased,
+)
 from align.links.formats import read_text
 from pipeline.stages.download.stage import load as load_sources
 from pipeline.work.stage import StageContext
@@ -22,6 +31,8 @@ class Gold:
     target: list[list[str]]
     links: list[list[Link]]  # sure and possible ones
     doubt: str  # why they may count from 1 though read as counting from 0; empty where that is clear
+    base: int = 0  # what the file was taken to count from
+    otherwise: list[list[Link]] | None = None  # the links, had it counted from the other, if it can
 
     def __len__(self) -> int:
         return len(self.links)
@@ -60,8 +71,9 @@ def read_gold(context: StageContext) -> Gold | None:
     found = detect_base(
         pair._replace(source=s, target=t) for pair, s, t in zip(pairs, source, target, strict=True)
     )
+    taken = kind.base if kind.base is not None else found.base or 0 if base is None else base
     if kind.base is None:
-        pairs = list(rebased(pairs, found.base or 0 if base is None else base, name=path))
+        pairs = list(rebased(pairs, taken, name=path))
     advice = "counted from 1? then set gold.base to 1" if base == 0 and found.base == 1 else ""
     for index, (pair, left, right) in enumerate(zip(pairs, source, target, strict=True), 1):
         check_bounds(
@@ -73,7 +85,15 @@ def read_gold(context: StageContext) -> Gold | None:
             otherwise=advice,
         )
     doubt = found.reason if kind.base is None and base is None and found.base is None else ""
-    return Gold(path, source, target, [pair.links for pair in pairs], doubt)
+    links = [pair.links for pair in pairs]
+    otherwise = in_other_base(links, base=taken) if kind.base is None else None
+    if otherwise is not None and any(
+        link.source >= len(left) or link.target >= len(right)
+        for pair, left, right in zip(otherwise, source, target, strict=True)
+        for link in pair
+    ):
+        otherwise = None
+    return Gold(path, source, target, links, doubt, taken, otherwise)
 
 
 def _tokens(path: Path) -> list[list[str]]:
