@@ -149,7 +149,7 @@ def test_the_error_is_that_of_the_metrics_over_all_folds():
 
 def test_the_lowest_error_is_chosen():
     learner = noisy()
-    chosen, table = select(learner, [Setting(lam, 1.0) for lam in (1e-4, 1.0, 1e4)], parts_of(learner))
+    chosen, table = select(learner, [Setting(0.01, cost) for cost in (0.01, 1.0, 100.0)], parts_of(learner))
     errors = {row.setting: row.aer for row in table}
     assert errors[chosen] == min(errors.values())
     assert len(set(errors.values())) > 1
