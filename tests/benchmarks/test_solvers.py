@@ -96,7 +96,9 @@ def test_every_solver_is_run_and_told(task, tmp_path, name):
     own = solvers.solve(task, name, passes=200, seconds=20.0, seed=0)
     assert own.points[0].passes == 0
     assert (np.diff([each.cpu_seconds for each in own.points]) >= 0).all()
-    assert own.points[-1].gap == own.fit.gap
+    # where the passes ended the run, the best primal met is returned
+    assert own.fit.gap in [each.gap for each in own.points]
+    assert own.points[-1].gap == own.fit.gap or own.fit.status == "pass-limit"
     assert first_at(own.points, LEVELS[0]) is not None
     cells = solvers.line(own, task)
     reached = first_at(own.points, 0.1)
