@@ -22,6 +22,7 @@ from align.cli.arguments import finite
 from align.cli.loading import load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, say
 from align.core.errors import InputError
+from align.data.advice import Advice
 from align.data.bitext import open_bitext
 from align.data.row import Row
 from align.model.aligner import Aligner
@@ -29,6 +30,13 @@ from align.model.alignments import Alignments
 from align.text.processor import Tokens
 
 _PAIRS_AT_A_TIME = 512
+
+_ADVICE = Advice(
+    languages="use a --model of languages that it has",
+    encoding="convert it first: iconv -f latin-1 -t utf-8",
+    tsv="give it as --input with --format tsv, or take the tabs out of the sentences",
+    joint="give it as --input with --format joint",
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +79,7 @@ def run(args: argparse.Namespace) -> int:
         files = [stack.enter_context(open_as_it_comes(path, answers.give)) for path in paths]
         if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
             say(f"waiting for {_EXPECTED[kind]} on the terminal; end with Ctrl-D, or give --input")
-        for row in open_bitext(kind, files, languages=aligner.model.languages):
+        for row in open_bitext(kind, files, languages=aligner.model.languages, advice=_ADVICE):
             answers.rows.append(row)
             if len(answers.rows) == size:
                 answers.give()
@@ -144,6 +152,8 @@ def _tokens(aligner: Aligner, row: Row, name: str, kind: str) -> tuple[Tokens, T
     if row.problem is not None:
         say(f"{where}: {row.detail or row.problem}; the line is left empty")
         return None
+    if row.detail:
+        say(f"{where}: {row.detail}")
     try:
         pair = aligner.tokens(row.source, row.target)
         aligner.check(pair)

@@ -11,6 +11,7 @@ from __future__ import annotations
 import codecs
 import io
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import islice
 from pathlib import Path
@@ -18,6 +19,7 @@ from typing import BinaryIO
 
 from align.core.errors import InputError
 from align.core.ragged import SIDES
+from align.data.advice import LIBRARY, Advice
 from align.data.row import Row
 from align.data.shift import LengthTrace
 from align.data.streams import name_of, open_text
@@ -34,6 +36,9 @@ _LOOKED_AT = 4096
 # So many rows at the start of the input tell whether its format is the right one.
 FIRST_ROWS = 100
 
+# A TSV may have some bad rows too.
+_ALMOST_ALL = 0.9
+
 _BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
@@ -47,6 +52,7 @@ def open_bitext(
     encoding: str = "utf-8",
     languages: tuple[str, str] | None = None,
     limit: int | None = None,
+    advice: Advice = LIBRARY,
 ) -> Iterator[Row]:
     """Return the rows of a bitext of any kind.
 
@@ -67,11 +73,14 @@ def open_bitext(
         Codes of the source and the target language, needed for ``tmx``.
     limit : int, optional
         Give only the first so many rows, >= 1.
+    advice : Advice
+        What messages tell the user to do.
 
     Raises
     ------
     InputError
-        If an argument is wrong or, while reading, most of the first rows are bad, packed data are damaged, or
+        If an argument is wrong or, while reading, most of the first rows are bad, one of two files has both
+        sides in its lines (``source TAB target``, or with bars), packed data are damaged, or
         two files have different numbers of lines (said after the last row, with both counts and the place
         from which the lengths of the sentences no longer agree).
     """
@@ -84,13 +93,13 @@ def open_bitext(
 
         if languages is None:
             raise InputError("bitext: no languages given for tmx; name the source and the target language")
-        return islice(read_tmx(paths[0], *languages), limit)
+        return islice(read_tmx(paths[0], *languages, advice=advice), limit)
     check_encoding(encoding)
     if kind != "files":
-        return _read_joined(paths[0], kind, encoding, limit)
+        return _read_joined(paths[0], kind, encoding, limit, advice)
     if str(paths[0]) == str(paths[1]):
         raise InputError(f"{paths[0]}: given as source and as target; give two files")
-    return _read_files(paths[0], paths[1], encoding, limit)
+    return _read_files(paths[0], paths[1], encoding, limit, advice)
 
 
 def check_encoding(encoding: str) -> None:
@@ -162,7 +171,9 @@ def _is_utf16(start: bytes) -> bool:
     return marked or (len(start) >= 8 and max(start[0::2].count(0), start[1::2].count(0)) > len(start) // 4)
 
 
-def _read_files(source: Source, target: Source, encoding: str, limit: int | None) -> Iterator[Row]:
+def _read_files(
+    source: Source, target: Source, encoding: str, limit: int | None, advice: Advice
+) -> Iterator[Row]:
     trace = LengthTrace()
     with open_text(source) as source_stream, open_text(target) as target_stream:
         sides = _Lines(source_stream, name_of(source)), _Lines(target_stream, name_of(target))
@@ -173,21 +184,51 @@ def _read_files(source: Source, target: Source, encoding: str, limit: int | None
                 trace.add(len(one or b""), len(other or b""))
                 yield _row_of_files((one, other), sides, encoding), one or b""
 
-        yield from _checked(rows(), "files", name_of(source))
+        checked = _checked(rows(), "files", name_of(source), advice)
+        # Rows are given as they come, not held back for the check: someone may wait for each answer.
+        first = []
+        for row in islice(checked, FIRST_ROWS):
+            first.append(row)
+            yield row
+        _check_one_side([row.source for row in first], name_of(source), advice)
+        _check_one_side([row.target for row in first], name_of(target), advice)
+        yield from checked
         counts = sides[0].count_all(), sides[1].count_all()
     if counts[0] != counts[1]:
         place = trace.suspicion(counts[0] - counts[1])
         if place is not None:
-            advice = (
+            looking = (
                 f"the pairs seem shifted from about line {place} on: look there for a missing or extra line"
             )
         elif limit is not None and limit < min(counts):
-            advice = f"the first {limit} pairs seem parallel: look after them for a missing or extra line"
+            looking = f"the first {limit} pairs seem parallel: look after them for a missing or extra line"
         else:
-            advice = "no place stands out: compare the ends of the files"
+            looking = "no place stands out: compare the ends of the files"
         raise InputError(
-            f"{name_of(source)}: {counts[0]} lines, but {name_of(target)} has {counts[1]}; {advice}"
+            f"{name_of(source)}: {counts[0]} lines, but {name_of(target)} has {counts[1]}; {looking}"
         )
+
+
+def _check_one_side(texts: Sequence[str], where: str, advice: Advice) -> None:
+    """Refuse a file of sentences whose first lines have both sides of a pair, as those of a TSV have.
+
+    A TAB or bars may stand in any sentence, so that one line alone proves nothing.
+    """
+    filled = [text for text in texts if text.strip()]
+    for mark, name, what, doing in (
+        ("\t", "tab", "a TSV", advice.tsv),
+        (" ||| ", "' ||| '", "the joint format", advice.joint),
+    ):
+        fields = [text.split(mark) for text in filled]
+        counts = Counter(len(each) - 1 for each in fields if len(each) > 1 and all(map(str.strip, each)))
+        count, lines = max(counts.items(), key=lambda item: item[1], default=(0, 0))
+        if lines < 2 or lines < _ALMOST_ALL * len(filled):
+            continue
+        every = "every line" if lines == len(filled) else f"{lines} of the first {len(filled)} lines"
+        number = "one" if count == 1 else count
+        has = "has" if lines == len(filled) else "have"
+        plural = "s" if count > 1 else ""
+        raise InputError(f"{where}:1: {every} {has} {number} {name}{plural}: is this {what}? {doing}")
 
 
 def _row_of_files(
@@ -202,7 +243,7 @@ def _row_of_files(
     return Row(number, *texts)
 
 
-def _read_joined(path: Source, kind: str, encoding: str, limit: int | None) -> Iterator[Row]:
+def _read_joined(path: Source, kind: str, encoding: str, limit: int | None, advice: Advice) -> Iterator[Row]:
     split = {"joint": _split_at_bars, "tsv": _split_at_tab}[kind]
     with open_text(path) as stream:
         lines = _Lines(stream, name_of(path))
@@ -216,7 +257,7 @@ def _read_joined(path: Source, kind: str, encoding: str, limit: int | None) -> I
                 else:
                     yield Row(number, *fields), line or b""
 
-        yield from _checked(rows(), kind, name_of(path))
+        yield from _checked(rows(), kind, name_of(path), advice)
 
 
 def _split_at_bars(line: str) -> tuple[str, str] | str:
@@ -246,7 +287,7 @@ def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str 
         return "", "encoding", f"byte 0x{byte:02x} at offset {where} of the line {text} is not {encoding}"
 
 
-def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str) -> Iterator[Row]:
+def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str, advice: Advice) -> Iterator[Row]:
     """Give the rows, but stop with a hint where most of the first ones are bad.
 
     A row of white space alone is bad where it should have two fields, but says nothing of the format.
@@ -266,16 +307,16 @@ def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str) -> Iterat
         row, line = first
         raise InputError(
             f"{where}:{row.number + 1}: {row.detail}, and {bad} of the first {number} rows are bad; "
-            f"{_hint(kind, row, line)}"
+            f"{_hint(kind, row, line, advice)}"
         )
     for row, _ in stream:
         yield row
 
 
-def _hint(kind: str, row: Row, line: bytes) -> str:
+def _hint(kind: str, row: Row, line: bytes, advice: Advice) -> str:
     """Say what the input may be instead, from its first bad line."""
     if row.problem == "encoding":
-        return "set the encoding of the text (corpus.encoding), e.g. latin-1"
+        return advice.encoding
     if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
         return "this looks like TMX: say so"
     if kind != "tsv" and line.count(b"\t") == 1:

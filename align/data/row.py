@@ -9,7 +9,8 @@ class Row(NamedTuple):
     """One sentence pair of the input.
 
     Its problem, if any, is ``bad_row`` (not two fields), ``encoding`` (bytes that are no text in the
-    encoding), ``long_line`` (over a limit of bytes) or ``no_language`` (TMX unit without one of them).
+    encoding), ``long_line`` (over a limit of bytes), ``no_language`` (TMX unit without one
+    of them) or ``markup`` (TMX unit with characters that XML cannot hold).
     """
 
     number: int  # of the line (TMX: of the unit), from 0

@@ -75,7 +75,8 @@ def open_text(path: str | Path | BinaryIO) -> Iterator[io.BufferedReader[Any]]:
         for kind, found in (("zip", start[:4] == ZIP_MARK), ("tar", start[TAR_PLACE] == TAR_MARK)):
             if found:
                 raise InputError(
-                    f"{name_of(path)}: a {kind} archive, not a text; unpack it, or give it as corpus.url"
+                    f"{name_of(path)}: a {kind} archive, not a text; unpack it (a configuration takes it as "
+                    "corpus.url)"
                 )
         for kind, mark in FOREIGN:
             if mark.match(start):

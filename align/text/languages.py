@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from align.core.tags import comparable
+
 
 @dataclass(frozen=True)
 class Language:
@@ -113,4 +115,4 @@ def rules_of(code: str) -> Language:
 
 def base_code(code: str) -> str:
     """Return the language of a code without region or script, lower case (``pt-BR``: ``pt``)."""
-    return code.replace("_", "-").split("-")[0].lower()
+    return comparable(code).split("-")[0]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from align.core.errors import InputError
+from align.core.tags import comparable
 from align.data.bitext import KINDS, check_encoding
 from pipeline.config.places import VECTOR_SETS, check_file, check_place, europarl_urls, is_url, local_path
 
@@ -31,7 +32,8 @@ RESERVED_NAMES = ("downloads", "latest")
 # Disks allow 255 bytes; a name of 100 letters may have more in some scripts.
 _NAME_BYTES = 200
 
-_CODE = re.compile(r"[A-Za-z]{2,3}(-[A-Za-z0-9]{1,8})*")
+# pt-BR, and as archives and POSIX name it: zh_cn, sr@latin.
+_CODE = re.compile(r"[A-Za-z]{2,3}([-_@][A-Za-z0-9]{1,8})*")
 
 
 @dataclass(frozen=True)
@@ -95,7 +97,7 @@ def corpus_options(
     name : str
         Names the work folder: letters, digits, and ``. _ + -`` after the first.
     source, target : str
-        Language codes, such as ``en`` and ``fr``.
+        Language codes, such as ``en`` and ``fr``, ``pt-BR``, ``zh_cn``, ``sr@latin``.
     files : list of str, optional
         Two text files, source first, line by line in parallel: paths or URLs.
     url : str, optional
@@ -136,7 +138,7 @@ def corpus_options(
     if kind == "europarl":
         europarl_urls(source, target)
     _check_places(f"corpus.{kind}", places)
-    if kind in ("url", "tmx", "europarl") and source == target:
+    if kind in ("url", "tmx", "europarl") and comparable(source) == comparable(target):
         raise InputError(f"corpus.target: {target!r} is the source too; with corpus.{kind} they must differ")
     if limit is not None and limit < 1:
         raise InputError(f"corpus.limit: {limit} is less than 1; leave it out to use all pairs")

@@ -19,6 +19,7 @@ from urllib.parse import urlsplit
 from urllib.request import url2pathname
 
 from align.core.errors import InputError
+from align.text.languages import base_code
 
 # The languages that Europarl v7 pairs with English.
 EUROPARL = (
@@ -129,6 +130,4 @@ def europarl_urls(source: str, target: str) -> list[str]:
 
 def vectors_place(value: str, language: str) -> str:
     """Return the place of vectors: the address of a published set in ``language``, or ``value`` itself."""
-    return (
-        VECTOR_SETS[value].format(language=language.split("-")[0].lower()) if value in VECTOR_SETS else value
-    )
+    return VECTOR_SETS[value].format(language=base_code(language)) if value in VECTOR_SETS else value

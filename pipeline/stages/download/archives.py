@@ -11,12 +11,13 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from align.core.errors import InputError
 from align.core.files import new_file
+from align.core.tags import comparable, is_variant
 from align.data.streams import open_unpacked
 from pipeline.stages.download.http_request import BLOCK, Progress, blocks_of
 from pipeline.stages.download.members import Meter, entries, plain_damage
@@ -44,7 +45,8 @@ def extract_pair(
     folder : Path
         Where ``corpus.<source>`` and ``corpus.<target>`` are written; it exists.
     languages : (str, str)
-        Codes of the source and the target: the endings of the two members (``name.en`` or ``name.en.gz``).
+        Codes of the source and the target: the endings of the two members (``name.en`` or ``name.en.gz``),
+        ``zh-CN`` and ``zh_cn`` the same; ``pt`` for ``name.pt_BR`` too where there is no ``name.pt``.
     progress : function
         ``progress(iterable, total=, unit=)``.
 
@@ -54,8 +56,12 @@ def extract_pair(
         If the archive is cut, damaged, unsafe or too large, or does not hold one such pair.
     """
     endings = [f".{code.lower()}" for code in languages]
-    with _extracted(path, folder, endings, progress) as (members, names):
-        sides = [[member for member in members if _ending(member.name, [each])] for each in endings]
+
+    def of_either(name: str) -> bool:
+        return any(is_variant(_tag(name), code) for code in languages)
+
+    with _extracted(path, folder, of_either, progress) as (members, names):
+        sides = [_of_language(members, code) for code in languages]
         pair = _pair(sides)
         if pair is None:
             what = "several pairs" if all(sides) else "no pair"
@@ -77,7 +83,7 @@ def extract_one(path: Path, target: Path, ending: str, *, progress: Progress) ->
     InputError
         If the archive is cut, damaged, unsafe or too large, or does not hold exactly one such member.
     """
-    with _extracted(path, target.parent, [ending], progress) as (members, names):
+    with _extracted(path, target.parent, lambda name: _ends(name, ending), progress) as (members, names):
         if len(members) != 1:
             raise InputError(
                 f"{path}: {len(members)} files ending in {ending} in it instead of one (members: "
@@ -120,9 +126,9 @@ def unpack(path: Path, target: Path, *, progress: Progress) -> Path:
 
 @contextlib.contextmanager
 def _extracted(
-    path: Path, folder: Path, endings: Sequence[str], progress: Progress
+    path: Path, folder: Path, wanted: Callable[[str], bool], progress: Progress
 ) -> Iterator[tuple[list[Member], list[str]]]:
-    """Write the members with the endings to a folder aside; give them and the names of all; tidy up."""
+    """Write the members that are wanted to a folder aside; give them and the names of all; tidy up."""
     aside = folder / ".extracted"
     shutil.rmtree(aside, ignore_errors=True)
     aside.mkdir()
@@ -133,7 +139,7 @@ def _extracted(
             for name, size, data in entries(path):
                 names.append(name)
                 blocks = progress(data, total=-(-size // BLOCK), unit="MiB")
-                if _ending(name, endings) is None:
+                if not wanted(name):
                     for _ in blocks:
                         pass
                     continue
@@ -151,13 +157,29 @@ def _listed(names: Sequence[str]) -> str:
     return ", ".join([*sorted(names)[:12], *(["..."] if len(names) > 12 else [])]) or "none"
 
 
-def _ending(name: str, endings: Sequence[str]) -> str | None:
-    """Return which of the endings the name of a member has, a packing's suffix aside."""
-    base = _PACKED.sub("", name.rpartition("/")[2]).lower()
+def _base(name: str) -> str:
+    """Return the name of a member without folders and the suffix of a packing; empty for what is no text."""
+    base = _PACKED.sub("", name.rpartition("/")[2])
     # macOS puts "._name" files with attributes beside the real ones.
-    if base.startswith("._"):
-        return None
-    return next((ending for ending in endings if base.endswith(ending) and base != ending), None)
+    return "" if base.startswith("._") else base
+
+
+def _ends(name: str, ending: str) -> bool:
+    """Tell whether a member has an ending, and more of a name before it."""
+    base = _base(name).lower()
+    return base.endswith(ending) and base != ending
+
+
+def _tag(name: str) -> str:
+    """Return what stands after the last full stop of a member's name, as a rule its language."""
+    stem, _, tag = _base(name).rpartition(".")
+    return tag if stem else ""
+
+
+def _of_language(members: Sequence[Member], code: str) -> list[Member]:
+    """Return the members of a language; of a variant of it where there are none."""
+    exact = [member for member in members if comparable(_tag(member.name)) == comparable(code)]
+    return exact or [member for member in members if is_variant(_tag(member.name), code)]
 
 
 def _pair(sides: Sequence[Sequence[Member]]) -> tuple[Member, Member] | None:

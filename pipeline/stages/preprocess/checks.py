@@ -9,6 +9,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.core.ragged import SIDES
+from align.data.advice import Advice
 from pipeline.stages.preprocess.counts import LONG_TOKEN, SHIFTS, correlations
 from pipeline.stages.preprocess.summary import Summary
 
@@ -20,6 +21,19 @@ ENOUGH = 200
 
 # The lengths of translations correlate at 0.9 or more; those of unrelated lines hardly at all.
 CORRELATION = 0.5
+
+# What to do about a corpus of another kind than the configuration says.
+ADVICE = Advice(
+    languages="correct corpus.source and corpus.target",
+    encoding="set the encoding of the text (corpus.encoding), e.g. latin-1",
+    tsv="set corpus.tsv instead of corpus.files, or take the tabs out of the sentences",
+    joint="set corpus.joint instead of corpus.files",
+)
+GOLD_ADVICE = ADVICE._replace(
+    encoding="convert it first: iconv -f latin-1 -t utf-8",
+    tsv="gold.files are two files of one side each: cut -f1, cut -f2",
+    joint="gold.files are two files of one side each",
+)
 
 
 def check_encoding(where: str, bad: int, lines: int, first: str, encoding: str) -> None:

@@ -16,6 +16,7 @@ from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
+from pipeline.stages.preprocess.checks import GOLD_ADVICE
 from pipeline.stages.preprocess.counts import WordCounts, hash_pairs
 
 SAME = "gold_in_corpus.npy"
@@ -48,7 +49,7 @@ class Gold:
             If a line cannot be read, the line counts differ or there are none.
         """
         texts: tuple[list[str], list[str]] = ([], [])
-        for row in open_bitext("files", [Path(path) for path in paths]):
+        for row in open_bitext("files", [Path(path) for path in paths], advice=GOLD_ADVICE):
             if row.problem:
                 where = f"{paths[0]}:{row.number + 1}"
                 raise InputError(f"{where}: {row.detail}; mend this pair in both gold files")

@@ -27,7 +27,7 @@ from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
 from pipeline.config.options import at_least
 from pipeline.stages.download.stage import load as load_sources
-from pipeline.stages.preprocess.checks import check_encoding, check_usable, warnings
+from pipeline.stages.preprocess.checks import ADVICE, check_encoding, check_usable, warnings
 from pipeline.stages.preprocess.counts import SHIFTS, WordCounts, correlations, count_duplicates
 from pipeline.stages.preprocess.gold import Gold
 from pipeline.stages.preprocess.shard import Settings, Shard, process_shard, sample_hash
@@ -129,6 +129,7 @@ class _Corpus:
     reasons: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)
     returns: int = 0
+    doubtful: list[str] = field(default_factory=list)  # rows that are used, but not all of them
     notes: dict[str, Any] = field(default_factory=dict)
 
     @property
@@ -149,6 +150,7 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
         encoding=context.option("corpus.encoding"),
         languages=(context.option("corpus.source"), context.option("corpus.target")),
         limit=context.option("corpus.limit"),
+        advice=ADVICE,
     )
     corpus = _Corpus(str(paths[0]))
     shards = _shards(rows, settings, corpus, context.option("corpus.encoding"))
@@ -167,6 +169,8 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
         context.say(
             f"{again} shards of an earlier run could not be read whole or are of other text; made anew"
         )
+    if corpus.doubtful:
+        context.warn(f"{len(corpus.doubtful)} units are not used whole (first: unit {corpus.doubtful[0]})")
     check_usable(corpus.where, corpus.lines, corpus.used_lines, corpus.reasons)
     return corpus
 
@@ -193,6 +197,8 @@ def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: 
         for place, row in enumerate(lines):
             if row.problem:
                 problems.append((place, row.problem, row.detail))
+            elif row.detail:
+                corpus.doubtful.append(f"{row.number + 1}: {row.detail}" if not corpus.doubtful else "")
             if row.problem == "encoding":
                 bad, first_bad = bad + 1, first_bad or f"line {row.number + 1}, {row.detail}"
         check_encoding(corpus.where, bad, lines[-1].number + 1, first_bad, encoding)

@@ -178,7 +178,7 @@ def test_half_of_the_first_rows_may_be_bad_and_later_ones_all():
 
 def test_wrong_encoding_of_a_whole_text_stops_with_a_hint(tmp_path):
     source, target = write(tmp_path, "s", b"caf\xe9\n" * 99), write(tmp_path, "t", b"coffee\n" * 99)
-    with pytest.raises(InputError, match=r"s:1: source: byte 0xe9 .*set the encoding of the text.*latin-1"):
+    with pytest.raises(InputError, match=r"s:1: source: byte 0xe9 .*name the encoding of the text.*latin-1"):
         list(read_files(source, target))
 
 
