@@ -20,7 +20,7 @@ from typing import TextIO
 
 from align.cli.arguments import finite
 from align.cli.loading import load_aligner
-from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, say
+from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
 from align.data.advice import Advice
 from align.data.bitext import open_bitext
@@ -141,7 +141,7 @@ def _inputs(args: argparse.Namespace) -> tuple[str, list[str]]:
         kind, paths = args.format or "tsv", [args.input or "-"]
     outputs = [path for path in (args.output, args.sentence_scores) if path is not None]
     for place, path in enumerate(outputs):
-        if path in outputs[:place]:
+        if any(same_output(path, other) for other in outputs[:place]):
             raise InputError(f"{path}: given for the links and for the scores; give two files")
     return kind, paths
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import importlib
 import os
 import sys
@@ -13,6 +14,7 @@ from types import ModuleType
 from align.cli.arguments import Parser
 from align.cli.terminal import say, use_utf8
 from align.core.errors import InputError, LiaisonError, WorkError
+from align.core.files import WRITE_FAULTS
 from align.core.version import __version__
 
 COMMANDS = {
@@ -131,6 +133,10 @@ def _as_liaison_error(error: Exception) -> LiaisonError:
         return InputError(f"{error.filename or 'file'}: {error.strerror}; check the path")
     if isinstance(error, OSError):
         name = error.filename or "<stdout>"
+        if error.errno == errno.EROFS:
+            return InputError(f"{name}: {error.strerror}; name a place that can be written to")
+        if error.errno == errno.EFBIG:
+            return WorkError(f"{name}: {error.strerror}; {WRITE_FAULTS[errno.EFBIG][1]} or check the disk")
         return WorkError(f"{name}: {error.strerror or error}; free space or check the disk")
     if isinstance(error, UnicodeEncodeError):
         odd = ascii(error.object[error.start : error.end])

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from align.core.errors import InputError, WorkError
-from align.core.files import new_file
+from align.core.files import new_file, open_in_place, text_file
 from align.data.streams import open_file, open_text
 
 
@@ -125,25 +125,36 @@ def side_by_side(
         raise InputError(f"{', '.join(told)}; {advice}")
 
 
+def same_output(path: str, other: str) -> bool:
+    """Tell whether two outputs would go to one file or stream; ``-`` is the standard output."""
+    places = [os.path.realpath("/dev/stdout" if each == "-" else each) for each in (path, other)]
+    # Two may well go to one device, as /dev/null.
+    return path == other or (places[0] == places[1] and not Path(places[0]).is_char_device())
+
+
 @contextlib.contextmanager
 def open_output(path: str) -> Iterator[TextIO]:
     """Open a file for text, or the standard output for ``-``.
 
     A file is written under another name beside and takes its own when it is whole: after a failure there
-    is either the old one or none.
+    is either the old one or none. What is no regular file, and what stands for a stream that is open
+    (``/dev/stdout``), is written to in place.
     """
     if path == "-":
         if sys.stdout is None:
             raise WorkError("<stdout>: closed; name a file for the output")
         yield sys.stdout
         return
-    final = Path(os.path.realpath(path))
-    if final.exists() and not final.is_file():
-        # A device or a pipe is written to; a folder makes open() complain.
-        with open(final, "w", encoding="utf-8", newline="\n") as out:
+    descriptor = open_in_place(path)
+    if descriptor is not None:
+        if sys.stdout is not None:
+            # It may lead to the same place: what was printed before stands before.
+            sys.stdout.flush()
+        with text_file(descriptor, told=path) as out:
             yield out
         return
+    final = Path(os.path.realpath(path))
     if not final.parent.is_dir():
         raise InputError(f"{path}: there is no folder {final.parent}; make it first")
-    with new_file(final) as aside, open(aside, "w", encoding="utf-8", newline="\n") as out:
+    with new_file(final) as aside, text_file(aside, told=path) as out:
         yield out

@@ -17,15 +17,13 @@ from __future__ import annotations
 import errno
 import math
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
 from io import BufferedReader
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
 
-from align.core.files import readable
+from align.core.files import naming, readable
 
 REMEDY = "make it again (what a stage left: with --force)"
 
@@ -55,7 +53,7 @@ def save_array(path: Path, values: np.ndarray) -> None:
         If it cannot be written (a full disk: ``ENOSPC``); it names the file.
     """
     values = np.ascontiguousarray(values) if values.ndim else np.asarray(values)
-    with _naming(path), open(path, "wb") as out:
+    with naming(path), open(path, "wb") as out:
         _write_header(out, values.dtype, values.shape)
         if values.size:
             flat = values.reshape(-1).view(np.uint8).data
@@ -76,7 +74,7 @@ class ArrayAppender:
 
     def __init__(self, path: Path, dtype: Any) -> None:
         self._path, self._dtype, self.length = path, np.dtype(dtype), 0
-        with _naming(path):
+        with naming(path):
             self._out = open(path, "wb")  # noqa: SIM115 (closed by __exit__)
             # NumPy pads headers so that a length fits in whose digits are not yet known
             _write_header(self._out, self._dtype, (0,))
@@ -84,7 +82,7 @@ class ArrayAppender:
 
     def append(self, values: np.ndarray) -> None:
         """Write the next piece, of the appender's type."""
-        with _naming(self._path):
+        with naming(self._path):
             if len(values):
                 self._out.write(np.ascontiguousarray(values, dtype=self._dtype).view(np.uint8).data)
             self.length += len(values)
@@ -93,7 +91,7 @@ class ArrayAppender:
         return self
 
     def __exit__(self, *_: object) -> None:
-        with _naming(self._path), self._out:
+        with naming(self._path), self._out:
             self._out.seek(0)
             _write_header(self._out, self._dtype, (self.length,))
             assert self._out.tell() == self._start
@@ -117,7 +115,7 @@ def create_array(path: Path, dtype: Any, shape: tuple[int, ...]) -> None:
         If the disk has no room for it (``ENOSPC``); it names the file.
     """
     kind = np.dtype(dtype)
-    with _naming(path), open(path, "wb") as out:
+    with naming(path), open(path, "wb") as out:
         _write_header(out, kind, shape)
         out.flush()
         size = math.prod(shape) * kind.itemsize
@@ -154,7 +152,7 @@ def write_rows(path: Path, start: int, values: np.ndarray) -> None:
             0 <= start <= start + len(values) <= shape[0]
         ):
             raise ValueError(f"rows {start} to {start + len(values)} do not fit {dtype} {shape}")
-    with _naming(path), open(path, "r+b") as out:
+    with naming(path), open(path, "r+b") as out:
         out.seek(begin + start * row)
         out.write(np.ascontiguousarray(values).reshape(-1).view(np.uint8).data)
 
@@ -275,14 +273,3 @@ def _reserve(out: BinaryIO, size: int) -> None:
     # Not every system and disk can reserve: there the zeros are written.
     for done in range(0, size, _PIECE):
         out.write(bytes(min(_PIECE, size - done)))
-
-
-@contextmanager
-def _naming(path: Path) -> Iterator[None]:
-    """Let errors of writing name the file: those of ``write`` do not."""
-    try:
-        yield
-    except OSError as error:
-        if error.filename is None:
-            error.filename = str(path)
-        raise

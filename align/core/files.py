@@ -1,15 +1,35 @@
-"""Files that appear under their name only when they are whole, second names for files, faults in reading."""
+"""Files that appear under their name only when they are whole, second names for them, faults told by name."""
 
 from __future__ import annotations
 
+import errno
+import io
 import os
+import re
 import shutil
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from align.core.errors import InputError
+
+# Why a file cannot be written, where neither its content nor its name is at fault, and what to do.
+WRITE_FAULTS = {
+    errno.ENOSPC: ("the disk is full", "free space"),
+    errno.EDQUOT: ("the quota on this disk is used up", "free space"),
+    errno.EFBIG: ("the file may not become so large here", "raise the limit (ulimit -f)"),
+    errno.EROFS: ("the file system is read-only", "make it writable"),
+    errno.EACCES: ("no permission there", "change the permissions"),
+    errno.EPERM: ("no permission there", "change the permissions"),
+}
+
+# Names that Linux and macOS have for a descriptor of a process; links to them are followed before.
+_DESCRIPTOR = re.compile(r"(/proc/\d+)/(?:task/\d+/)?fd/(\d+)|(/dev)/fd/(\d+)")
+
+# Symbolic links one after the other, as many as Linux follows.
+_MOST_LINKS = 40
 
 
 @contextmanager
@@ -26,6 +46,97 @@ def readable(path: Path, fault: str, remedy: str) -> Iterator[None]:
 
 
 @contextmanager
+def naming(path: str | Path) -> Iterator[None]:
+    """Let errors of writing name the file: those of ``write`` do not."""
+    try:
+        yield
+    except OSError as error:
+        if error.filename is None:
+            error.filename = str(path)
+        raise
+
+
+class _NamedFile(io.FileIO):
+    """A file whose faults in writing name it."""
+
+    def __init__(self, file: str | Path | int, mode: str, told: str) -> None:
+        super().__init__(file, mode)
+        self._told = told
+
+    def write(self, data: Any) -> Any:
+        with naming(self._told):
+            return super().write(data)
+
+
+def byte_file(path: str | Path | int, mode: str = "w", *, told: str | None = None) -> io.BufferedWriter:
+    """Open a file to write bytes to, as ``open`` does, but for this: whatever fails names it.
+
+    Parameters
+    ----------
+    path : str, Path or int
+        The file, or a descriptor, which is closed in the end.
+    mode : {"w", "a", "r+"}
+        As for ``open``; all of them are binary.
+    told : str, optional
+        What faults call it; its path where not given.
+    """
+    return io.BufferedWriter(_NamedFile(path, mode, str(path) if told is None else told))
+
+
+def text_file(path: str | Path | int, mode: str = "w", *, told: str | None = None) -> io.TextIOWrapper:
+    """Open a file to write text to, UTF-8 with plain line feeds; see :func:`byte_file`."""
+    out = byte_file(path, mode, told=told)
+    return io.TextIOWrapper(out, encoding="utf-8", newline="\n", line_buffering=out.isatty())
+
+
+def open_in_place(path: str) -> int | None:
+    """Open what is no regular file, or stands for a stream that is open already, to write to it in place.
+
+    A pipe, a device, ``/dev/stdout``, ``/dev/fd/3``, ``/proc/self/fd/1`` and links to them: another file
+    under their name would reach nobody, and the file that a stream leads to may hold text written before.
+
+    Returns
+    -------
+    int or None
+        A new descriptor; None for a regular file, or one that is not there yet.
+
+    Raises
+    ------
+    InputError
+        If it names a stream that is not open, or open for reading only.
+    OSError
+        If it cannot be opened to write, such as a folder.
+    """
+    place = Path(os.path.join(os.getcwd(), path))
+    for _ in range(_MOST_LINKS):
+        place = Path(os.path.realpath(place.parent), place.name)
+        if found := _DESCRIPTOR.fullmatch(str(place)):
+            process, number = found[1] or found[3], int(found[2] or found[4])
+            if process in ("/dev", os.path.realpath("/proc/self")):
+                return _another_of(number, path)
+            # Of another process: its file is written on at its end, never cut.
+            return os.open(place, os.O_WRONLY | os.O_APPEND)
+        if not place.is_symlink():
+            break
+        place = place.parent / os.readlink(place)
+    return os.open(place, os.O_WRONLY) if place.exists() and not place.is_file() else None
+
+
+def _another_of(number: int, path: str) -> int:
+    """Return another descriptor of a stream of this process, which shares its place in the file."""
+    import fcntl
+
+    try:
+        if fcntl.fcntl(number, fcntl.F_GETFL) & os.O_ACCMODE == os.O_RDONLY:
+            raise InputError(f"{path}: open for reading only; name another file for the output")
+        return os.dup(number)
+    except OSError:
+        raise InputError(
+            f"{path}: no such stream is open; name another file for the output"
+        ) from None
+
+
+@contextmanager
 def new_file(path: Path) -> Iterator[Path]:
     """Give another name to write a file under; it is flushed and renamed to ``path`` when it is whole.
 
@@ -39,13 +150,18 @@ def new_file(path: Path) -> Iterator[Path]:
         if path.exists():
             os.chmod(aside, path.stat().st_mode & 0o7777)
         os.replace(aside, path)
+    except OSError as error:
+        # Nobody knows the other name.
+        if error.filename in (aside, str(aside)):
+            error.filename = str(path)
+        raise
     finally:
         aside.unlink(missing_ok=True)
 
 
 def sync_file(path: Path) -> None:
     """Flush a file to the disk."""
-    with open(path, "rb+") as file:
+    with naming(path), open(path, "rb+") as file:
         os.fsync(file.fileno())
 
 
@@ -56,4 +172,5 @@ def link_or_copy(old: Path, new: Path) -> None:
     try:
         os.link(old, new)
     except OSError:
-        shutil.copyfile(old, new)
+        with open(old, "rb") as whole, byte_file(new) as copy:
+            shutil.copyfileobj(whole, copy)

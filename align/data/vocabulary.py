@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.core.ragged import offsets_of
 
 _COUNT = re.compile(r"[0-9]{1,18}")
@@ -65,7 +66,7 @@ class Vocabulary:
 
     def save(self, path: Path) -> None:
         """Write one ``word TAB count`` line a word, in UTF-8."""
-        with open(path, "w", encoding="utf-8", newline="\n") as out:
+        with text_file(path) as out:
             out.writelines(
                 f"{word}\t{count}\n" for word, count in zip(self.words, self.counts.tolist(), strict=True)
             )

@@ -11,6 +11,7 @@ import numpy as np
 
 from align.core.arrays import load_array, save_array
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.core.ragged import SIDES, edge_offsets, rows_at, word_offsets
 from align.features.scoring import score_edges
 
@@ -175,7 +176,8 @@ def save_description(
     for file, listed in (("names.json", names), ("extra.names.json", of_words)):
         if listed or file == "names.json":
             text = json.dumps(list(listed), ensure_ascii=False, indent=0) + "\n"
-            (folder / file).write_text(text, encoding="utf-8", newline="\n")
+            with text_file(folder / file) as out:
+                out.write(text)
 
 
 def parse_groups(text: str, table: Collection[str], option: str) -> tuple[str, ...]:

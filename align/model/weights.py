@@ -23,6 +23,7 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.core.version import __version__
 from align.features import Resources, feature_names, word_feature_names
 from align.learning.calibration import Calibration
@@ -88,7 +89,7 @@ class Weights:
 
     def _write(self, folder: Path, description: str, **own: Any) -> None:
         """Write the table and a description, which says more than these weights do in a model."""
-        with open(folder / TABLE, "w", encoding="utf-8", newline="\n") as out:
+        with text_file(folder / TABLE) as out:
             rows = zip(self.names, self.weights.tolist(), strict=True)
             out.writelines(f"{name}\t{weight!r}\n" for name, weight in rows)
         several = {"fertility": self.fertility, "extra_groups": list(self.word_groups)}
@@ -102,7 +103,7 @@ class Weights:
             "options": dict(self.options),
             "provenance": dict(self.provenance),
         }
-        with open(folder / description, "w", encoding="utf-8", newline="\n") as out:
+        with text_file(folder / description) as out:
             json.dump(described, out, ensure_ascii=False, indent=1)
             out.write("\n")
 

@@ -15,6 +15,7 @@ from typing import Any, Self, cast
 
 import numpy as np
 
+from align.core.files import byte_file
 from align.problems.objective import PIECE, Value
 from align.problems.protocol import Problem
 from align.solvers.fit import Row
@@ -83,7 +84,7 @@ class State:
         arrays = {name: value for name, value in kept.items() if isinstance(value, np.ndarray)}
         record = json.dumps({name: value for name, value in kept.items() if name not in arrays})
         temporary = path.with_name(path.name + ".part")
-        with open(temporary, "wb") as out:
+        with byte_file(temporary) as out:
             np.savez(out, allow_pickle=False, record=np.array(record), **arrays)
         os.replace(temporary, path)
 

@@ -19,6 +19,7 @@ from pathlib import Path
 import numpy as np
 
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.data.corpus import Corpus
 
 # A word's language: a private character in front of it, which no text has.
@@ -54,7 +55,7 @@ def write_merged(path: Path, corpus: Corpus, words: Sequence[Sequence[str]], *, 
     order = np.random.default_rng(seed).permutation(len(corpus))
     marked = [[mark + word for word in side] for mark, side in zip(MARKS, words, strict=True)]
     names = np.array(marked[0] + marked[1], dtype=object)
-    with open(path, "w", encoding="utf-8", newline="\n") as out:
+    with text_file(path) as out:
         for start in range(0, len(order), BLOCK):
             ids, offsets = merge(corpus.take(order[start : start + BLOCK]), len(marked[0]))
             tokens = names[ids].tolist()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 import traceback
 from collections.abc import Sequence
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from align.cli.arguments import Parser
 from align.core.errors import InputError, LiaisonError
+from align.core.files import WRITE_FAULTS
 from pipeline.config import configuration as configs
 from pipeline.config.configuration import Config
 from pipeline.run import runner
@@ -238,8 +240,11 @@ def _tell(error: Exception, *, debug: bool) -> int:
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_status
     if isinstance(error, OSError):
-        place = f"{error.filename}: " if error.filename else ""
-        print(f"error: {place}{error.strerror or error}; mend it and run the command again", file=sys.stderr)
+        file = error.filename2 or error.filename
+        place = f"{os.fsdecode(file)}: " if file else ""
+        remedy = WRITE_FAULTS[error.errno][1] if error.errno in WRITE_FAULTS else "mend it"
+        told = f"error: {place}{error.strerror or error}; {remedy} and run the command again"
+        print(told, file=sys.stderr)
         return 1
     text = " ".join(f"{type(error).__name__}: {error}".split())
     print(

@@ -86,12 +86,14 @@ STAGES: dict[str, Stage] = {
             seeded=True,
             resumable=True,
             check=train.check,
+            shows=("model", ""),
         ),
         Stage(
             "align",
             align.run,
             needs=("preprocess", "lexicon", "train"),
             resumable=True,
+            shows=("links", "links.txt"),
         ),
         Stage(
             "evaluate",
@@ -106,6 +108,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
             uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
             seeded=True,
+            shows=("page", "report.html"),
         ),
     )
 }

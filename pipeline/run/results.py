@@ -6,46 +6,87 @@ A result is made in ``STAGE/FINGERPRINT.partial`` and renamed to ``STAGE/FINGERP
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
+import socket
+import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
+from typing import Any
 
+import psutil
 from filelock import FileLock, Timeout
 
 from align.core.errors import WorkError
+from align.core.files import WRITE_FAULTS
 from pipeline.work.manifest import read
-from pipeline.work.publish import sync_folder
+from pipeline.work.publish import sync_folder, write_json
 
 PARTIAL, REPLACED = ".partial", ".replaced"
+
+# Which run holds the lock. Not in the lock itself, which is emptied by whoever tries to take it.
+HOLDER = "lock.json"
 
 
 @contextmanager
 def locked(root: Path) -> Iterator[None]:
-    """Hold the folder of a corpus; refuse where another run does.
+    """Hold the folder of a corpus, made if missing; refuse where another run does.
 
     Raises
     ------
     WorkError
-        If another run is at work there, or the disk has no locks.
+        If another run is at work there (it says which), nothing can be written there, or the disk has no
+        locks.
     """
     lock = FileLock(root / "lock")
     try:
+        root.mkdir(parents=True, exist_ok=True)
         lock.acquire(timeout=0)
     except Timeout:
         raise WorkError(
-            f"{root}: another run is at work there; wait for it to end, or give another --workdir"
+            f"{root}: another run is at work there{_told_holder(root)}; wait for it to end, or give another "
+            "--workdir"
         ) from None
     except OSError as error:
+        if error.errno in WRITE_FAULTS:
+            cause, remedy = WRITE_FAULTS[error.errno]
+            raise WorkError(
+                f"{error.filename or root}: cannot be made: {cause}; {remedy}, or give another --workdir"
+            ) from None
         raise WorkError(
             f"{root}: cannot be locked ({error.strerror or error}); give a --workdir on a disk with locks (a "
             "network disk: mounted with its lock service)"
         ) from None
     try:
+        # Only what another run is told: no reason to stop this one.
+        with suppress(OSError):
+            write_json(root / HOLDER, _own_process())
         yield
     finally:
+        with suppress(OSError):
+            (root / HOLDER).unlink(missing_ok=True)
         lock.release()
+
+
+def _own_process() -> dict[str, Any]:
+    """Return what tells this run from others."""
+    since = time.strftime("%Y-%m-%d %H:%M:%S %z")
+    return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
+
+
+def _told_holder(root: Path) -> str:
+    """Return which run holds the folder, in brackets; nothing where that is not known."""
+    try:
+        holder = json.loads((root / HOLDER).read_text(encoding="utf-8"))
+        pid, host, since = int(holder["pid"]), str(holder["host"]), str(holder["since"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    if host == socket.gethostname() and not psutil.pid_exists(pid):
+        # A run that was killed left it, and the one that has the lock now has not written its own yet.
+        return ""
+    return f" (process {pid} on {host}, since {since})"
 
 
 def partial_of(folder: Path) -> Path:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import errno
+import os
+import shutil
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
@@ -14,6 +16,7 @@ from platform import python_version
 
 import align
 from align.core.errors import LiaisonError, WorkError
+from align.core.files import WRITE_FAULTS
 from pipeline.config.configuration import Config
 from pipeline.run.plan import Settings, Step
 from pipeline.run.results import clear_leftovers, drop_unfinished, locked, partial_of, publish, update_latest
@@ -66,7 +69,6 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
         If the user stops it.
     """
     root = settings.workdir / config.name
-    root.mkdir(parents=True, exist_ok=True)
     reporter = Reporter(config.name, quiet=settings.quiet, log=root / "log.txt")
     outcome = Outcome(config.name)
     begun = time.perf_counter()
@@ -100,8 +102,21 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             outcome.results += results
             folders[name] = step.folder
             update_latest(root / "latest", step.folder)
+        for what, path in _shown(steps, root / "latest").items():
+            reporter.say(f"{what}: {path}")
     outcome.seconds = time.perf_counter() - begun
     return outcome
+
+
+def _shown(steps: Sequence[Step], latest: Path) -> dict[str, str]:
+    """Return where that is which a user goes on with, by what it is."""
+    found = {}
+    for step in steps:
+        if step.stage.shows is not None:
+            what, file = step.stage.shows
+            path = latest / step.stage.name / file
+            found[what] = str(path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path)
+    return found
 
 
 def _make(
@@ -114,13 +129,14 @@ def _make(
 ) -> list[str]:
     """Run one stage in a folder aside and publish it; return its lines of results."""
     partial = partial_of(step.folder)
-    clear_leftovers(step.folder, resumable=step.stage.resumable, afresh=step.forced)
-    partial.mkdir(parents=True, exist_ok=True)
+    temporary = settings.tmp_dir or _usual_temporary()
     with (
+        _plain_errors(step.stage.name, partial, temporary),
         Meter() as meter,
-        tempfile.TemporaryDirectory(prefix="liaison-", dir=settings.tmp_dir) as scratch,
-        _plain_errors(step.stage.name, partial),
+        tempfile.TemporaryDirectory(prefix="liaison-", dir=temporary) as scratch,
     ):
+        clear_leftovers(step.folder, resumable=step.stage.resumable, afresh=step.forced)
+        partial.mkdir(parents=True, exist_ok=True)
         context = StageContext(
             folder=partial,
             inputs=inputs,
@@ -168,9 +184,17 @@ def _make(
     return context.results
 
 
+def _usual_temporary() -> Path:
+    """Return the system's folder for temporary files."""
+    try:
+        return Path(tempfile.gettempdir())
+    except FileNotFoundError as error:
+        raise WorkError(f"{error.strerror}; free space in one of them, or give a --tmp-dir") from None
+
+
 @contextmanager
-def _plain_errors(name: str, folder: Path) -> Iterator[None]:
-    """Turn what a system can refuse into one clear line."""
+def _plain_errors(name: str, folder: Path, temporary: Path) -> Iterator[None]:
+    """Turn what a system can refuse into one clear line: the file, the cause, the option to give."""
     try:
         yield
     except LiaisonError:
@@ -178,12 +202,31 @@ def _plain_errors(name: str, folder: Path) -> Iterator[None]:
     except MemoryError:
         raise WorkError(f"{name}: out of memory; give a smaller --memory, or fewer --jobs") from None
     except OSError as error:
-        if error.errno == errno.ENOSPC:
-            place = error.filename or folder
-            raise WorkError(
-                f"{name}: the disk is full at {place}; free space, or give another --workdir and --tmp-dir"
-            ) from error
-        raise
+        if error.errno not in WRITE_FAULTS:
+            raise
+        cause, remedy = WRITE_FAULTS[error.errno]
+        # Of two files the second is the one that is made.
+        file = error.filename2 or error.filename or _fuller(folder, temporary)
+        place = Path(os.fsdecode(file))
+        options = [
+            option
+            for option, where in (("--workdir", folder.parents[2]), ("--tmp-dir", temporary))
+            if place.is_relative_to(where)
+        ]
+        if error.errno in (errno.EACCES, errno.EPERM) and not options:
+            # One of the user's own files, which was to be read.
+            raise
+        named = " and ".join(options or ("--workdir", "--tmp-dir"))
+        raise WorkError(f"{name}: {cause} at {place}; {remedy}, or give another {named}") from error
+
+
+def _fuller(folder: Path, temporary: Path) -> Path:
+    """Return the folder on the disk with less room: that of an error that names no file, most likely."""
+    rooms = {}
+    for each in (folder, temporary):
+        with suppress(OSError):
+            rooms[each] = shutil.disk_usage(each).free
+    return min(rooms, key=lambda each: rooms[each], default=folder)
 
 
 def _versions() -> dict[str, str]:

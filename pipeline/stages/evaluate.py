@@ -12,6 +12,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from align.core.arrays import load_array
+from align.core.files import text_file
 from align.data.corpus import Corpus
 from align.evaluation import metrics
 from align.features import PairBlock
@@ -60,7 +61,7 @@ def run(
         corpus = Corpus.load(context.inputs["preprocess"] / "gold")
         posteriors = load_if_there(context.inputs["lexicon"] / POSTERIORS / "gold")
         links = _links_of(aligner, corpus, bias, posteriors)
-    with open(context.folder / "gold.links.txt", "w", encoding="utf-8", newline="\n") as out:
+    with text_file(context.folder / "gold.links.txt") as out:
         out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
     train = context.option("gold.train")
     counts = metrics.statistics(links[train:], gold.links[train:]) if gold else NO_COUNTS
@@ -103,7 +104,8 @@ def run(
         table.append(f"base    AER {other_base['aer']:.4f} if the gold counted from {other_base['base']}")
     if macro:
         table.insert(1, f"macro   {metrics.figures_text(means)}")
-    (context.folder / "evaluation.txt").write_text("\n".join(table) + "\n", encoding="utf-8", newline="\n")
+    with text_file(context.folder / "evaluation.txt") as out:
+        out.writelines(f"{line}\n" for line in table)
     for line in table:
         context.say(line)
     context.note("evaluation", score.as_dict())

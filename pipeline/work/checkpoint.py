@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from align.core.files import new_file, sync_file
+from align.core.files import new_file, sync_file, text_file
 from pipeline.work.publish import checksum, look_again, new_folder, plain, sync_folder
 
 # The record of a folder that is a piece.
@@ -46,8 +46,8 @@ def save(path: Path, values: Mapping[str, Any], files: Iterable[Path], *, made_f
         sync_folder(folder)
     sums = {Path(os.path.relpath(file, path.parent)).as_posix(): checksum(file) for file in files}
     text = json.dumps({"made_from": made_from, "sums": sums, "values": values}, default=plain)
-    with new_file(path) as aside:
-        aside.write_text(f"{text}\t{zlib.crc32(text.encode()):08x}\n", encoding="utf-8", newline="\n")
+    with new_file(path) as aside, text_file(aside, told=str(path)) as out:
+        out.write(f"{text}\t{zlib.crc32(text.encode()):08x}\n")
     sync_folder(path.parent)
 
 

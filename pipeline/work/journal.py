@@ -17,6 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
+from align.core.files import byte_file
 from pipeline.work.publish import checksum
 
 NAME = "journal.txt"
@@ -159,7 +160,7 @@ def _holds(folder: Path, line: dict[str, Any]) -> bool:
 
 def _open(path: Path, size: int) -> BinaryIO:
     """Open a file to append to after its first ``size`` bytes; what comes after them goes."""
-    file = open(path, "r+b" if path.exists() else "w+b")  # noqa: SIM115  closed by the journal
+    file = byte_file(path, "r+" if path.exists() else "w")
     file.truncate(size)
     file.seek(size)
     return file

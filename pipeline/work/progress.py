@@ -7,6 +7,8 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TypeVar
 
+from align.core.files import text_file
+
 Item = TypeVar("Item")
 
 
@@ -69,5 +71,5 @@ class Reporter:
             else:
                 print(line, file=sys.stderr, flush=True)
         if self._log is not None:
-            with open(self._log, "a", encoding="utf-8", newline="\n") as log:
+            with text_file(self._log, "a") as log:
                 log.write(line + "\n")

@@ -12,7 +12,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
-from align.core.files import new_file, sync_file
+from align.core.files import new_file, sync_file, text_file
 
 # How NFS names a file that was removed while it was open; it goes by itself.
 GHOST = ".nfs"
@@ -44,8 +44,8 @@ def new_folder(folder: Path) -> Iterator[Path]:
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
     """Write a JSON file, flushed to the disk; arrays and numbers of NumPy become lists and numbers."""
     text = json.dumps(values, indent=1, ensure_ascii=False, default=plain) + "\n"
-    with new_file(path) as aside:
-        aside.write_text(text, encoding="utf-8", newline="\n")
+    with new_file(path) as aside, text_file(aside, told=str(path)) as out:
+        out.write(text)
 
 
 def plain(value: Any) -> Any:

@@ -39,6 +39,8 @@ class Stage:
     seeded: bool = False
     # Whether it can go on with the folder that a killed run left.
     resumable: bool = False
+    # What of its result a run names at its end: what it is, and the file ("": the folder itself).
+    shows: tuple[str, str] | None = None
     # Text that ``--list STAGE`` adds to the options.
     describe: Callable[[], str] | None = None
     # Refuses options that do not go together, before the first stage is run and not hours later.

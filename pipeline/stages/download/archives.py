@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from align.core.errors import InputError
-from align.core.files import new_file
+from align.core.files import byte_file, new_file
 from align.core.tags import comparable, is_variant
 from align.data.streams import open_unpacked
 from pipeline.stages.download.http_request import BLOCK, Progress, blocks_of
@@ -115,7 +115,7 @@ def unpack(path: Path, target: Path, *, progress: Progress) -> Path:
         If the packed data are cut off or damaged, or unpack to more than the limits allow.
     """
     meter = Meter(path)
-    with open_unpacked(path) as stream, new_file(target) as aside, open(aside, "wb") as out:
+    with open_unpacked(path) as stream, new_file(target) as aside, byte_file(aside) as out:
         for block in blocks_of(stream, progress):
             meter.add(len(block))
             if meter.total % (64 * BLOCK) < BLOCK:
@@ -145,7 +145,7 @@ def _extracted(
                     continue
                 check_space(folder, size, str(path))
                 member = Member(name, aside / str(len(members)))
-                with new_file(member.path) as fresh, open(fresh, "wb") as out:
+                with new_file(member.path) as fresh, byte_file(fresh) as out:
                     out.writelines(blocks)
                 members.append(member)
         yield members, names

@@ -24,6 +24,7 @@ import urllib3
 
 import align
 from align.core.errors import WorkError
+from align.core.files import naming
 from align.data.streams import ZIP_MARK, packing_of
 from pipeline.work.publish import write_json
 from pipeline.work.resources import check_space
@@ -277,7 +278,7 @@ def _save(response: requests.Response, part: Part, first: bytes, start: int, pro
     total = version.total if version else None
     steps = None if total is None else -(-(total - start) // BLOCK)
     # Unbuffered: a killed process has written all that it took from the network.
-    with open(part.path, "ab", buffering=0) as out:
+    with naming(part.path), open(part.path, "ab", buffering=0) as out:
         for _ in progress(_written(response, first, out, part), total=steps, unit="MiB"):
             pass
         part.flush(out)

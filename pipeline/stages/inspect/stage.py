@@ -15,6 +15,7 @@ import numpy as np
 
 from align.core.arrays import load_array
 from align.core.errors import WorkError
+from align.core.files import text_file
 from align.links import Link, check_bounds, parse_pharaoh
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of, render
@@ -76,7 +77,7 @@ def run(
         facts=facts(context.inputs, aligned, of_corpus),
         origins=origins(context.inputs),
     )
-    with open(context.folder / REPORT, "w", encoding="utf-8", newline="\n") as out:
+    with text_file(context.folder / REPORT) as out:
         out.write(page)
     context.note("gold_pairs", len(of_gold))
     context.note("corpus_pairs", len(of_corpus))

@@ -10,6 +10,7 @@ import numpy as np
 
 from align.core.arrays import load_array, save_array
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.core.ragged import SIDES
 from align.data.bitext import open_bitext
 from align.data.corpus import Corpus, Sentences
@@ -122,6 +123,6 @@ class Gold:
                 (vocabulary.index.get(word, -1) for word in processor.words), np.int32, len(processor.words)
             )
             sides.append(Sentences(index[batch.words], batch.offsets.astype(np.int64), batch.parents))
-            with open(folder / f"gold.{side}.txt", "w", encoding="utf-8", newline="\n") as out:
+            with text_file(folder / f"gold.{side}.txt") as out:
                 out.writelines(f"{line}\n" for line in batch.text)
         Corpus(sides[0], sides[1]).save(folder / "gold")

@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from align.core.errors import WorkError
-from align.core.files import new_file
+from align.core.files import byte_file, new_file, text_file
 from align.core.ragged import SIDES
 from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
@@ -261,9 +261,9 @@ def _write(
         }
         with (
             new_file(files[side]) as aside,
-            open(aside, "w", encoding="utf-8", newline="\n") as out,
+            text_file(aside) as out,
         ):
             stay = alive.tolist()
             out.writelines(f"{text}\n" if keep else "\n" for text, keep in zip(batch.text, stay, strict=True))
-    with new_file(files["arrays"]) as aside, open(aside, "wb") as raw:
+    with new_file(files["arrays"]) as aside, byte_file(aside) as raw:
         np.savez(raw, **arrays)  # type: ignore[arg-type]

@@ -17,6 +17,7 @@ from typing import Annotated, Any
 
 import numpy as np
 
+from align.core.files import text_file
 from align.core.ragged import SIDES
 from align.data.bitext import open_bitext
 from align.data.row import Row
@@ -154,7 +155,7 @@ def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settin
     )
     corpus = _Corpus(str(paths[0]))
     shards = _shards(rows, settings, corpus, context.option("corpus.encoding"))
-    with open(context.folder / "rejects.tsv", "w", encoding="utf-8", newline="\n") as rejects:
+    with text_file(context.folder / "rejects.tsv") as rejects:
         rejects.write("line\treason\teffect\tdetail\n")
         expected = _expected_shards(paths[0], context.option("corpus.limit"))
         for summary in context.map(process_shard, shards, unit="shards", total=expected):
@@ -212,7 +213,7 @@ def _shards(rows: Iterable[Row], settings: Settings, corpus: _Corpus, encoding: 
 def _with_samples(settings: Settings, texts: tuple[str, str]) -> Settings:
     """Write the text that sentence splitters learn from; return the settings with its hash."""
     for side, text in zip(SIDES, texts, strict=True):
-        with open(Path(settings.folder) / f"sample.{side}.txt", "w", encoding="utf-8", newline="\n") as out:
+        with text_file(Path(settings.folder) / f"sample.{side}.txt") as out:
             size = 0
             for line in text.split("\n"):
                 out.write(f"{line}\n")

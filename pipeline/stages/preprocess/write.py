@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from align.core.arrays import ArrayAppender, create_array, save_array, write_rows
+from align.core.files import byte_file
 from align.core.ragged import SIDES, offsets_of
 from pipeline.stages.preprocess.summary import Summary, shard_files
 
@@ -64,7 +65,7 @@ def _write_side(
     with (
         ArrayAppender(folder / "corpus" / f"{side}.ids.npy", np.int32) as ids,
         ArrayAppender(folder / "corpus" / f"{side}.parents.npy", np.int32) as parents,
-        open(folder / f"{side}.txt", "wb") as text,
+        byte_file(folder / f"{side}.txt") as text,
     ):
         for arrays, own, known in zip(_arrays(files), files, numbers, strict=True):
             ids.append(rank[known][arrays[f"{side}.ids"]])

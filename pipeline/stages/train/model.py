@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.features import GROUPS, Resources
 from align.model.folder import Model
 from align.model.shipped import MODEL, WEIGHTS, find_weights
@@ -120,7 +121,7 @@ def write_training(context: StageContext, training: dict[str, Any], history: tup
     """Write ``training.json``, which is noted too, and ``history.csv``, a line a pass."""
     write_json(context.folder / "training.json", training)
     context.note("training", training)
-    with open(context.folder / "history.csv", "w", encoding="utf-8", newline="\n") as out:
+    with text_file(context.folder / "history.csv") as out:
         out.write(",".join(Row._fields) + "\n")
         for row in history:
             # What was not measured is empty.
