@@ -12,6 +12,9 @@ _NEGATIVE = re.compile(
     r"-(?:(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE | re.ASCII
 )
 
+# A language tag (BCP 47), without the rules for what stands at which place.
+_LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*", re.ASCII)
+
 
 class Parser(argparse.ArgumentParser):
     """Parses a command line as :class:`argparse.ArgumentParser` does, but for two things.
@@ -51,6 +54,18 @@ def probability(text: str) -> float:
     if not 0 <= number <= 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not in [0, 1]; give for example 0.1")
     return number
+
+
+def languages(text: str) -> tuple[str, str]:
+    """Return two language codes: ``en-fr``, or ``pt-BR,en`` where one has a hyphen itself."""
+    codes = text.split("," if "," in text else "-")
+    if len(codes) != 2 or not all(_LANGUAGE.fullmatch(code) for code in codes):
+        raise argparse.ArgumentTypeError(
+            f"{text!r} is not two language codes; give for example en-fr, or pt-BR,en"
+        )
+    if codes[0].lower() == codes[1].lower():
+        raise argparse.ArgumentTypeError(f"{text!r} names one language twice; give for example en-fr")
+    return codes[0], codes[1]
 
 
 def _float(text: str) -> float:

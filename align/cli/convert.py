@@ -1,7 +1,8 @@
 """Turn links from one format into another.
 
 Pharaoh links count from 0 unless the file tells otherwise or --from-base does; what the other format
-cannot hold (possible links, scores, tokens) is counted on stderr. tmx needs the tokens of both sides.
+cannot hold (possible links, scores, tokens) is counted on stderr. tmx needs the tokens of both sides, and
+--languages to be read by other programs.
 """
 
 from __future__ import annotations
@@ -12,9 +13,10 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
+from align.cli.arguments import languages
 from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
 from align.core.errors import InputError
-from align.links import FORMATS, AlignedPair, Base, Format, check_bounds, find_format, read, read_text
+from align.links import FORMATS, AlignedPair, Base, Format, check_bounds, find_format, read, read_text, write
 from align.links import rebased as counted_from_0
 
 
@@ -29,6 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
     parser.add_argument("--source", metavar="FILE", help="source tokens, one sentence a line, spaces between")
     parser.add_argument("--target", metavar="FILE", help="target tokens")
+    parser.add_argument(
+        "--languages",
+        type=languages,
+        metavar="SOURCE-TARGET",
+        help="for tmx, as en-fr; pt-BR,en where a code has a hyphen itself",
+    )
     parser.add_argument(
         "--from-base", type=int, choices=(0, 1), help="what the indices of the input count from"
     )
@@ -52,10 +60,15 @@ def run(args: argparse.Namespace) -> int:
             pairs = counted_from_0(pairs, name=name, on_base=lambda found: _say_base(name, found))
         losses = _Losses(new)
         pairs = losses.watch(_inside(pairs, name))
-        assert new.write is not None
+        lines = write(pairs, format=args.new, languages=args.languages)
         out = stack.enter_context(open_output(args.output))
-        out.writelines(f"{line}\n" for line in new.write(pairs))
+        out.writelines(f"{line}\n" for line in lines)
     losses.tell()
+    if new.languages and args.languages is None:
+        say(
+            f"{new.name} names languages: x-source and x-target stand for them; give --languages en-fr for "
+            "others to read it, links --format tmx too"
+        )
     return 0
 
 

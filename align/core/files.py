@@ -131,9 +131,7 @@ def _another_of(number: int, path: str) -> int:
             raise InputError(f"{path}: open for reading only; name another file for the output")
         return os.dup(number)
     except OSError:
-        raise InputError(
-            f"{path}: no such stream is open; name another file for the output"
-        ) from None
+        raise InputError(f"{path}: no such stream is open; name another file for the output") from None
 
 
 @contextmanager

@@ -16,7 +16,7 @@ from align.links.link import AlignedPair, Link
 
 Note = Callable[[str], None]
 Reader = Callable[[Iterable[tuple[int, str]], str, Note], Iterable[AlignedPair]]
-Writer = Callable[[Iterable[AlignedPair]], Iterable[str]]
+Writer = Callable[..., Iterable[str]]
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,8 @@ class Format:
     name: str
     # From numbered lines, the name of the file and a callback for notes to pairs, indices as in the file.
     read: Reader
-    # From pairs (counted from 0) to lines without ends; None: read only.
+    # From pairs (counted from 0) to lines without ends, with ``languages=`` where they are named; None: read
+    # only.
     write: Writer | None
     # What the format counts from (0 or 1) once it is read; None: its files differ.
     base: int | None = 0
@@ -35,6 +36,8 @@ class Format:
     possible: bool = False
     scores: bool = False
     text: bool = False
+    # Whether it names the languages of both sides.
+    languages: bool = False
     # Whether pairs without links are held; if not, a file does not tell how many pairs it has.
     every_pair: bool = True
 
@@ -74,7 +77,9 @@ FORMATS = {
     "berkeley": _BERKELEY,
     "wpt": Format("wpt", wpt.read_wpt, wpt.write_wpt, base=1, possible=True, scores=True, every_pair=False),
     "giza": Format("giza", giza.read_giza, None, text=True),
-    "tmx": Format("tmx", _silent(tmx.read_tmx), tmx.write_tmx, possible=True, scores=True, text=True),
+    "tmx": Format(
+        "tmx", _silent(tmx.read_tmx), tmx.write_tmx, possible=True, scores=True, text=True, languages=True
+    ),
     "jsonl": Format(
         "jsonl", _silent(jsonl.read_jsonl), jsonl.write_jsonl, possible=True, scores=True, text=True
     ),
@@ -155,14 +160,30 @@ def read_text(stream: BinaryIO, name: str) -> Iterator[list[str]]:
         yield [token for token in line.split(" ") if token]
 
 
-def write(pairs: Iterable[AlignedPair], *, format: str = "pharaoh") -> Iterable[str]:
+def write(
+    pairs: Iterable[AlignedPair], *, format: str = "pharaoh", languages: tuple[str, str] | None = None
+) -> Iterable[str]:
     """Yield the lines, without their ends, of the pairs in a format.
+
+    Parameters
+    ----------
+    pairs : iterable of AlignedPair
+        Counted from 0.
+    format : str
+        A key of `FORMATS`.
+    languages : (str, str), optional
+        Language tags of source and target, for a format that names them.
 
     Raises
     ------
     InputError
-        If the format cannot be written, or not without tokens that a pair does not have.
+        If the format cannot be written, not without tokens that a pair does not have, or names no languages.
     """
-    writer = find_format(format, writable=True).write
-    assert writer is not None
-    return writer(pairs)
+    kind = find_format(format, writable=True)
+    assert kind.write is not None
+    if languages is None:
+        return kind.write(pairs)
+    if not kind.languages:
+        able = ", ".join(name for name, each in FORMATS.items() if each.write and each.languages)
+        raise InputError(f"--languages: {format} does not name languages; leave it out (for {able} only)")
+    return kind.write(pairs, languages=languages)

@@ -28,8 +28,15 @@ _FORBIDDEN = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff
 _SPACE = re.compile("[ \t\r\n]+")
 
 
-def write_tmx(pairs: Iterable[AlignedPair]) -> Iterator[str]:
+def write_tmx(pairs: Iterable[AlignedPair], *, languages: tuple[str, str] = LANGUAGES) -> Iterator[str]:
     """Yield the lines of a TMX document, one unit a line.
+
+    Parameters
+    ----------
+    pairs : iterable of AlignedPair
+        With tokens.
+    languages : (str, str)
+        Language tags of source and target (``en``, ``pt-BR``).
 
     Raises
     ------
@@ -40,12 +47,12 @@ def write_tmx(pairs: Iterable[AlignedPair]) -> Iterator[str]:
     yield '<tmx version="1.4">'
     yield (
         '<header creationtool="liaison" creationtoolversion="1" segtype="sentence" o-tmf="pharaoh"'
-        f' adminlang="en" srclang="{LANGUAGES[0]}" datatype="plaintext"/>'
+        f' adminlang="en" srclang="{languages[0]}" datatype="plaintext"/>'
     )
     yield "<body>"
     for number, pair in enumerate(pairs, 1):
         sides = []
-        for language, tokens in zip(LANGUAGES, (pair.source, pair.target), strict=True):
+        for language, tokens in zip(languages, (pair.source, pair.target), strict=True):
             if tokens is None:
                 raise InputError(f"pair {number}: tmx needs the tokens; give the text of both sides")
             sides.append(f'<tuv xml:lang="{language}"><seg>{_segment(tokens, number)}</seg></tuv>')

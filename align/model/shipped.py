@@ -50,6 +50,8 @@ def find_model(name: str | Path) -> Path:
             f"{name}: weights without statistics, with which no text can be aligned; run the pipeline on a "
             f"bitext (train.weights={name}) and take the model it leaves in latest/train"
         )
+    if (near := _near(path, MODEL)) is not None:
+        raise InputError(f"{name}: is no model, but {near} is; give that folder")
     if path.is_dir():
         raise InputError(f"{path / MODEL}: missing, so {path} is no model; give the folder of a model")
     known = _names(MODEL)
@@ -60,6 +62,8 @@ def find_weights(name: str | Path) -> Path:
     """Return the folder of weights or of a model, as :func:`find_model` does; of one name the weights."""
     found = _find(Path(name), WEIGHTS, MODEL)
     if found is None:
+        if (near := _near(Path(name), WEIGHTS, MODEL)) is not None:
+            raise InputError(f"{name}: holds no weights, but {near} does; give that folder")
         known = _names(WEIGHTS, MODEL)
         raise InputError(
             f"{name}: no such weights; give a folder with a {WEIGHTS} or {MODEL}, or shipped ones ({known})"
@@ -69,6 +73,15 @@ def find_weights(name: str | Path) -> Path:
 
 def _names(*files: str) -> str:
     return ", ".join(path.name for file in files for path in _shipped(file)) or "none"
+
+
+def _near(path: Path, *files: str) -> Path | None:
+    """Return the model of a run, given another folder or a file of it; None where there is none."""
+    roots = (path, path / "latest", path.parent, path.parent / "latest", path.parent.parent)
+    near = [path.parent, *(root / "train" for root in roots)]
+    return next(
+        (each for each in near if path.exists() and any((each / file).is_file() for file in files)), None
+    )
 
 
 def _find(path: Path, *files: str) -> Path | None:
