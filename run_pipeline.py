@@ -2,7 +2,10 @@
 
 import sys
 
-from pipeline.run.command import main
+from align.core.stopping import end_silently
 
 if __name__ == "__main__":
+    end_silently()
+    from pipeline.run.command import main
+
     sys.exit(main())

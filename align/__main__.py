@@ -2,7 +2,10 @@
 
 import sys
 
-from align.cli.main import main
+from align.core.stopping import end_silently
 
 if __name__ == "__main__":
+    end_silently()
+    from align.cli.main import main
+
     sys.exit(main())

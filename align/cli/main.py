@@ -15,6 +15,7 @@ from align.cli.arguments import Parser
 from align.cli.terminal import say, use_utf8
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.files import WRITE_FAULTS
+from align.core.stopping import stoppable
 from align.core.version import __version__
 
 COMMANDS = {
@@ -41,26 +42,33 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     use_utf8()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    try:
+    with stoppable() as stopping:
         try:
-            return _run(arguments)
-        finally:
-            # Here, not at exit, where a failure could no longer be told.
-            if sys.stdout is not None:
-                sys.stdout.flush()
-    except KeyboardInterrupt:
-        return 130
-    except Exception as error:
-        if isinstance(error, OSError) and error.filename is None:
-            _give_up_stdout()
-        if isinstance(error, BrokenPipeError):
-            # Whoever read the output has gone, as `head` does: nothing to tell.
-            return 1
-        if "--debug" in arguments:
-            traceback.print_exc()
-        failure = _as_liaison_error(error)
-        say(f"error: {failure}")
-        return failure.exit_status
+            try:
+                return _run(arguments)
+            finally:
+                # Here, not at exit, where a failure could no longer be told.
+                if sys.stdout is not None:
+                    sys.stdout.flush()
+        except KeyboardInterrupt:
+            return stopping.exit_status
+        except Exception as error:
+            # What breaks because of a stop is not told as a failure.
+            return stopping.exit_status if stopping.number else _tell(error, arguments)
+
+
+def _tell(error: Exception, arguments: Sequence[str]) -> int:
+    """Print a failure as one line and return the exit status it stands for."""
+    if isinstance(error, OSError) and error.filename is None:
+        _give_up_stdout()
+    if isinstance(error, BrokenPipeError):
+        # Whoever read the output has gone, as `head` does: nothing to tell.
+        return 1
+    if "--debug" in arguments:
+        traceback.print_exc()
+    failure = _as_liaison_error(error)
+    say(f"error: {failure}")
+    return failure.exit_status
 
 
 def _give_up_stdout() -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from align.core.errors import InputError
+from align.core.stopping import removed_after
 
 # Why a file cannot be written, where neither its content nor its name is at fault, and what to do.
 WRITE_FAULTS = {
@@ -143,18 +144,17 @@ def new_file(path: Path) -> Iterator[Path]:
     """
     aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
     try:
-        yield aside
-        sync_file(aside)
-        if path.exists():
-            os.chmod(aside, path.stat().st_mode & 0o7777)
-        os.replace(aside, path)
+        with removed_after(aside):
+            yield aside
+            sync_file(aside)
+            if path.exists():
+                os.chmod(aside, path.stat().st_mode & 0o7777)
+            os.replace(aside, path)
     except OSError as error:
         # Nobody knows the other name.
         if error.filename in (aside, str(aside)):
             error.filename = str(path)
         raise
-    finally:
-        aside.unlink(missing_ok=True)
 
 
 def sync_file(path: Path) -> None:

@@ -10,8 +10,10 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from align.cli.arguments import Parser
+from align.cli.terminal import say
 from align.core.errors import InputError, LiaisonError
 from align.core.files import WRITE_FAULTS
+from align.core.stopping import stoppable
 from pipeline.config import configuration as configs
 from pipeline.config.configuration import Config
 from pipeline.run import runner
@@ -41,13 +43,18 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     options = _parser().parse_args(arguments)
     prepare()
-    try:
-        return _run(options)
-    except Exception as error:
-        return _tell(error, debug=options.debug)
-    except KeyboardInterrupt as stop:
-        print(_what_goes_on(stop, options), file=sys.stderr)
-        return 130
+    with stoppable(lambda stop: say(_what_goes_on(stop, options))) as stopping:
+        try:
+            return _run(options)
+        except KeyboardInterrupt as stop:
+            say(_what_goes_on(stop, options))
+            return stopping.exit_status
+        except Exception as error:
+            if stopping.number is None:
+                return _tell(error, debug=options.debug)
+            # It broke because of the stop.
+            say(_what_goes_on(KeyboardInterrupt(), options))
+            return stopping.exit_status
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -7,8 +7,9 @@ import os
 import shutil
 import tempfile
 import time
+import uuid
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +18,7 @@ from platform import python_version
 import align
 from align.core.errors import LiaisonError, WorkError
 from align.core.files import WRITE_FAULTS
+from align.core.stopping import removed_after, stopped_as
 from pipeline.config.configuration import Config
 from pipeline.run.plan import Settings, Step
 from pipeline.run.results import clear_leftovers, drop_unfinished, locked, partial_of, publish, update_latest
@@ -79,19 +81,12 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             if step.run:
                 reporter.say(f"{name}: running ({step.reason})")
                 inputs = {need: folders[need] for need in step.stage.needs}
-                try:
-                    results = _make(step, inputs, config, settings, engine, reporter)
-                except KeyboardInterrupt:
-                    place = steps.index(step)
-                    raise Interrupted(
-                        name,
-                        forced=any(each.forced for each in steps[: place + 1]),
-                        left=any(each.forced and each.state == "done" for each in steps[place:]),
-                        first=not any(each.forced for each in steps[:place]),
-                    ) from None
-                finally:
-                    engine.release()
-                    give_back()
+                with stopped_as(_interrupted(steps, steps.index(step))):
+                    try:
+                        results = _make(step, inputs, config, settings, engine, reporter)
+                    finally:
+                        engine.release()
+                        give_back()
                 outcome.ran.append(name)
             else:
                 reporter.say(f"{name}: skipped, done ({step.reason})")
@@ -106,6 +101,16 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             reporter.say(f"{what}: {path}")
     outcome.seconds = time.perf_counter() - begun
     return outcome
+
+
+def _interrupted(steps: Sequence[Step], place: int) -> Interrupted:
+    """Return what to tell of a stop while the step at a place is at work."""
+    return Interrupted(
+        steps[place].stage.name,
+        forced=any(each.forced for each in steps[: place + 1]),
+        left=any(each.forced and each.state == "done" for each in steps[place:]),
+        first=not any(each.forced for each in steps[:place]),
+    )
 
 
 def _shown(steps: Sequence[Step], latest: Path) -> dict[str, str]:
@@ -133,8 +138,11 @@ def _make(
     with (
         _plain_errors(step.stage.name, partial, temporary),
         Meter() as meter,
-        tempfile.TemporaryDirectory(prefix="liaison-", dir=temporary) as scratch,
+        removed_after(temporary / f"liaison-{uuid.uuid4().hex}") as scratch,
+        # What nobody can go on with is not left.
+        nullcontext() if step.stage.resumable else removed_after(partial),
     ):
+        scratch.mkdir(mode=0o700)
         clear_leftovers(step.folder, resumable=step.stage.resumable, afresh=step.forced)
         partial.mkdir(parents=True, exist_ok=True)
         context = StageContext(
@@ -143,7 +151,7 @@ def _make(
             seed=settings.seed,
             jobs=settings.jobs,
             memory=settings.memory,
-            scratch=Path(scratch),
+            scratch=scratch,
             workdir=settings.workdir,
             engine=engine,
             reporter=reporter,

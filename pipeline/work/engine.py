@@ -23,6 +23,7 @@ from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
 from align.core.errors import InputError, WorkError
+from align.core.stopping import unheard_by_children
 from pipeline.work.worker import Failed, code_of, run_checked
 
 Item = TypeVar("Item")
@@ -79,6 +80,7 @@ class Local(Engine):
     def __init__(self, jobs: int) -> None:
         self._jobs = jobs
         self._pool: ProcessPoolExecutor | None = None
+        self._busy = False
 
     def map(self, function: Callable[[Any], Any], items: Iterable[Any], *, threads: int = 0) -> Iterator[Any]:
         """Share out the items, unless there is nothing to share: a worker would only cost its start."""
@@ -95,8 +97,15 @@ class Local(Engine):
             pool = self._pool = self._pool or ProcessPoolExecutor(
                 self._jobs, multiprocessing.get_context("spawn"), initializer=_start_worker
             )
+
+            def submit(item: Any) -> Any:
+                with unheard_by_children():
+                    return pool.submit(function, item)
+
             try:
-                yield from _in_order(lambda item: pool.submit(function, item), items, lambda: 2 * self._jobs)
+                self._busy = True
+                yield from _in_order(submit, items, lambda: 2 * self._jobs)
+                self._busy = False
             except BrokenProcessPool:
                 self.release()
                 raise WorkError(
@@ -109,8 +118,12 @@ class Local(Engine):
         return self._jobs
 
     def release(self) -> None:
-        """Stop the workers."""
+        """Stop the workers; what they are still at after a stop or an error is wanted by nobody."""
         if self._pool is not None:
+            if self._busy:
+                for worker in list((self._pool._processes or {}).values()):
+                    worker.kill()
+                self._busy = False
             self._pool.shutdown(wait=True, cancel_futures=True)
             self._pool = None
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
@@ -64,12 +65,14 @@ class Reporter:
 
     def _write(self, line: str, *, loud: bool) -> None:
         if loud:
-            if self._bars:
-                from tqdm import tqdm
+            # The work goes on where nobody reads any more: the terminal was closed, or `| head` has ended.
+            with suppress(OSError):
+                if self._bars:
+                    from tqdm import tqdm
 
-                tqdm.write(line, file=sys.stderr)
-            else:
-                print(line, file=sys.stderr, flush=True)
+                    tqdm.write(line, file=sys.stderr)
+                else:
+                    print(line, file=sys.stderr, flush=True)
         if self._log is not None:
             with text_file(self._log, "a") as log:
                 log.write(line + "\n")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import uuid
 import zlib
 from collections.abc import Iterator, Mapping
@@ -13,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from align.core.files import new_file, sync_file, text_file
+from align.core.stopping import removed_after
 
 # How NFS names a file that was removed while it was open; it goes by itself.
 GHOST = ".nfs"
@@ -29,16 +29,14 @@ def new_folder(folder: Path) -> Iterator[Path]:
     :func:`pipeline.work.checkpoint.new_checkpoint`. The folder's own name has no point in it.
     """
     aside = folder.with_name(f"{folder.name}.{uuid.uuid4().hex}")
-    aside.mkdir(parents=True)
-    try:
+    with removed_after(aside):
+        aside.mkdir(parents=True)
         yield aside
         try:
             os.rename(aside, folder)
         except OSError:
             if not folder.exists():
                 raise
-    finally:
-        shutil.rmtree(aside, ignore_errors=True)
 
 
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
