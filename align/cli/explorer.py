@@ -12,6 +12,7 @@ import json
 import threading
 import traceback
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
@@ -28,6 +29,15 @@ MOST_CHARACTERS = 2000
 
 # Seconds a client may take over a request.
 _TIMEOUT = 30
+
+# Requests that are read at once, a thread each. The others wait in the system's queue of connections, which
+# is as long as the system allows; one that is too short would have them reset.
+_THREADS = 32
+_QUEUE = 4096
+
+# Bytes of a body that is too large which are read and thrown away, and the seconds its next ones may take.
+_MOST_THROWN_AWAY = 1 << 23
+_LINGER = 2
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -82,9 +92,34 @@ def make_server(port: int, page: str, answer: Answer, *, debug: bool = False) ->
     Handler.page = page.encode()
     Handler.answer = staticmethod(one_at_a_time)
     Handler.debug = debug
-    server = ThreadingHTTPServer((ADDRESS, port), Handler)
-    server.daemon_threads = True
-    return server
+    return _Server((ADDRESS, port), Handler)
+
+
+class _Server(ThreadingHTTPServer):
+    """Reads so many requests at once; the next one is taken up when one of them is answered."""
+
+    daemon_threads = True
+    request_queue_size = _QUEUE
+
+    def __init__(self, *args: Any) -> None:
+        self._places = threading.BoundedSemaphore(_THREADS)
+        super().__init__(*args)
+
+    def process_request(self, request: Any, client_address: Any) -> None:
+        """Wait for a place, then answer in a thread."""
+        self._places.acquire()
+        try:
+            super().process_request(request, client_address)
+        except BaseException:  # no thread could be started
+            self._places.release()
+            raise
+
+    def process_request_thread(self, request: Any, client_address: Any) -> None:
+        """Answer, and give the place back."""
+        try:
+            super().process_request_thread(request, client_address)
+        finally:
+            self._places.release()
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -94,6 +129,7 @@ class _Handler(BaseHTTPRequestHandler):
     answer: Answer
     debug: bool
     timeout = _TIMEOUT
+    _unread = 0  # bytes of a body that is refused
     server_version = "liaison"
     sys_version = ""
 
@@ -128,6 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
             work()
         except RequestError as error:
             self._send_json(error.status, {"error": str(error)})
+            self._throw_away()
         except LiaisonError as error:
             self._send_json(400, {"error": str(error)})
         except (ConnectionError, TimeoutError):
@@ -162,11 +199,19 @@ class _Handler(BaseHTTPRequestHandler):
         if not (length.isascii() and length.isdigit() and len(length) < 10):
             raise RequestError(400, "the length of the body is no number")
         if int(length) > MOST_BYTES:
+            self._unread = min(int(length), _MOST_THROWN_AWAY)
             raise RequestError(413, f"the body is larger than {MOST_BYTES} bytes; give a shorter pair")
         body = self.rfile.read(int(length))
         if len(body) < int(length):
             raise RequestError(400, "the body is shorter than told")
         return body
+
+    def _throw_away(self) -> None:
+        """Read on for a moment: a connection closed with bytes unread is reset, and its answer lost."""
+        self.connection.settimeout(_LINGER)
+        with suppress(OSError):
+            while self._unread > 0 and (piece := self.rfile.read1(MOST_BYTES)):
+                self._unread -= len(piece)
 
     def _send_json(self, status: int, value: Mapping[str, Any]) -> None:
         self._send(status, "application/json", json.dumps(value, allow_nan=False).encode())
@@ -230,7 +275,8 @@ def _sentence(text: Any, side: str) -> str:
         raise RequestError(400, f"{side} must be text")
     if len(text) > MOST_CHARACTERS:
         raise RequestError(
-            413, f"{side} has {len(text)} characters; at most {MOST_CHARACTERS} can be aligned here"
+            413,
+            f"{side} has {len(text)} characters; at most {MOST_CHARACTERS} can be aligned here, so split it",
         )
     try:
         text.encode("utf-8")

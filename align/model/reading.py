@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import math
+import os
+import stat
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +29,17 @@ FORMAT = 1
 REMEDY = "get the model again or train it anew"
 
 _WEIGHTS_HAVE = ("calibration", "options", "provenance")
+
+# The files of a model and of weights, which are all that is ever read of their folder.
+_FILES = (
+    "model.json",
+    "weights.json",
+    "weights.tsv",
+    "*.vocabulary.tsv",
+    "*.vectors.npy",
+    "lexicon/*.npy",
+    "lexicon/links/*.npy",
+)
 
 # No text has so many words, and no training so large a weight: sums of them stay finite.
 _MOST_COUNT, _MOST_WEIGHT = 1 << 53, 1e30
@@ -58,7 +71,31 @@ def read_weights_description(path: Path) -> dict[str, Any]:
     return _read(path, ("groups", *_WEIGHTS_HAVE))
 
 
+def check_files(folder: Path) -> None:
+    """Check that each file of a model is a regular file inside its folder.
+
+    A model may come from anywhere. A symbolic link in it would have another file of this machine read, and
+    its lines shown in a message about them; a pipe or a device would be waited for without end.
+
+    Raises
+    ------
+    InputError
+        If one is not; the message names it.
+    """
+    root = Path(os.path.realpath(folder))
+    for path in sorted(path for pattern in _FILES for path in folder.glob(pattern)):
+        place = Path(os.path.realpath(path))
+        if not place.is_relative_to(root):
+            raise InputError(
+                f"{path}: leads out of the model's folder, to {place}; put a copy of that file in its place "
+                "if you trust the model"
+            )
+        if not stat.S_ISREG(os.lstat(place).st_mode):
+            raise InputError(f"{path}: is no regular file; {REMEDY}")
+
+
 def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
+    check_files(path.parent)
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             described = json.load(file)

@@ -4,13 +4,24 @@ function setUpOwn(onPair) {
   const form = byId("own");
   if (!form) return;
   const message = byId("own-message");
+  const most = Number(form.dataset.most);
   let number = 0;
+
+  // What is wrong with the sentences as they stand; the server counts code points, too.
+  function tooLong() {
+    for (const side of ["source", "target"]) {
+      const length = [...form.elements[side].value].length;
+      if (length > most) return `${side} has ${length} characters; at most ${most} can be aligned here, so split it`;
+    }
+    return "";
+  }
 
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = form.elements;
     const button = form.querySelector("button");
-    message.textContent = "";
+    message.textContent = tooLong();
+    if (message.textContent) return;
     button.disabled = true;
     try {
       const data = await ask({
@@ -25,6 +36,8 @@ function setUpOwn(onPair) {
       button.disabled = false;
     }
   });
+  // Told as soon as it is pasted.
+  form.addEventListener("input", () => { message.textContent = tooLong(); });
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });

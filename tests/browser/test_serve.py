@@ -21,31 +21,9 @@ from align.cli.explorer import MOST_BYTES, MOST_CHARACTERS, make_server
 from align.cli.main import main
 from align.core.errors import InputError
 from align.model.aligner import Aligner
+from tests.align.server import PAIR, answer, running
 
 ROOT = Path(__file__).resolve().parent.parent.parent
-PAIR = {"source": "Paris , 1984 !", "target": "À Paris , en 1984 !"}
-
-
-def answer(source, target):
-    """Give back what was asked."""
-    if source == "fault":
-        raise ZeroDivisionError("secret")
-    if source == "refused":
-        raise InputError("source: too odd; write another")
-    return {"asked": [source, target]}
-
-
-@contextlib.contextmanager
-def running(server):
-    """Run a server in a thread."""
-    thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.05})
-    thread.start()
-    try:
-        yield server.server_address[1]
-    finally:
-        server.shutdown()
-        thread.join()
-        server.server_close()
 
 
 @pytest.fixture(scope="module")
@@ -183,7 +161,8 @@ class TestServer:
             (
                 PAIR | {"target": "x" * (MOST_CHARACTERS + 1)},
                 413,
-                f"target has {MOST_CHARACTERS + 1} characters; at most {MOST_CHARACTERS} can be aligned here",
+                f"target has {MOST_CHARACTERS + 1} characters; at most {MOST_CHARACTERS} can be aligned "
+                "here, so split it",
             ),
             (PAIR | {"source": "refused"}, 400, "source: too odd; write another"),
             (PAIR | {"source": "fault"}, 500, "internal fault: ZeroDivisionError"),
@@ -337,6 +316,27 @@ class TestExplorer:
         page.click("#own button")
         told = "The server does not answer: is it still running?"
         self.check_told(page, problems, told, "ERR_CONNECTION_REFUSED")
+
+    def test_g34_pasted_text_over_the_limit_is_told_and_kept(self, tiny_model, open_page):
+        aligner = Aligner.load(tiny_model)
+        page = serve.explorer_page(aligner, "tiny")
+        with running(make_server(0, page, lambda *pair: serve.linked(aligner, *pair))) as number:
+            page = open_page(f"http://127.0.0.1:{number}/")
+            # Counted as the server does: this character is two of a script's.
+            longest = "𝔞" + "a" * (MOST_CHARACTERS - 1)
+            page.fill("#own-source", longest + "b")
+            message = page.locator("#own-message")
+            told = f"source has {MOST_CHARACTERS + 1} characters; at most {MOST_CHARACTERS} can be aligned "
+            expect(message).to_have_text(f"{told}here, so split it")
+            page.fill("#own-target", "a")
+            page.click("#own button")
+            expect(message).to_have_text(f"{told}here, so split it")
+            assert page.input_value("#own-source") == longest + "b"
+            assert page.locator("#pair-title").inner_text() != "Pair 1"
+            page.fill("#own-source", longest)
+            expect(message).to_have_text("")
+            page.click("#own button")
+            expect(page.locator("#pair-title")).to_have_text("Pair 1")
 
     def test_what_is_refused_is_told(self, tiny_model, open_page, problems):
         aligner = Aligner.load(tiny_model)

@@ -12,6 +12,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
+from align.model.reading import check_files
 from align.model.shipped import find_model
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
@@ -46,12 +47,13 @@ def local_files(config: Config) -> list[Path]:
     Raises
     ------
     InputError
-        If the prior is no model.
+        If the prior is no model, or a file of it no file of its own.
     """
     prior = config.option("lexicon.prior")
     if prior is None:
         return []
     folder = prior_folder(config, prior)
+    check_files(folder)
     return [folder / "model.json", *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
 
 
