@@ -1,8 +1,6 @@
 """The whole pipeline on the embedded sample: run, skipped, killed anywhere, the same bytes with any jobs."""
 
-import hashlib
 import json
-import os
 import random
 import re
 import shutil
@@ -10,51 +8,11 @@ import signal
 import subprocess
 import sys
 import time
-from pathlib import Path
 
 import pytest
 
 from pipeline.run.graph import STAGES
-
-ROOT = Path(__file__).resolve().parent.parent
-
-# Small, so that the pipeline can be run many times; every stage has something to do.
-FAST = ("embed.dim=10", "embed.epochs=1", "lexicon.chains=4", "train.passes=5", "inspect.pairs=20")
-
-# Seconds and dates are in these: they differ from run to run.
-NOT_COMPARED = re.compile(
-    r"(^|/)(manifest\.json|training\.json|history\.csv|curve\.png|log\.txt|hashes\.json|lock)$"
-)
-
-
-def command(workdir, *arguments, fast=True):
-    settings = [word for each in (FAST if fast else ()) for word in ("--set", each)]
-    return [sys.executable, str(ROOT / "run_pipeline.py"), "--workdir", str(workdir), *settings, *arguments]
-
-
-def run(workdir, *arguments, status=0, fast=True, **environment):
-    done = subprocess.run(
-        command(workdir, *arguments, fast=fast),
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, **environment},
-        timeout=280,
-        check=False,
-    )
-    assert done.returncode == status, done.stderr
-    return done
-
-
-def digests(workdir, *stages):
-    """Return the hash of every result, or those of some stages, that ``latest/`` points at."""
-    found = {}
-    latest = workdir / "sample" / "latest"
-    for stage in sorted(stages or os.listdir(latest)):
-        for path in sorted((latest / stage).rglob("*")):
-            name = f"{stage}/{path.relative_to(latest / stage)}"
-            if path.is_file() and not NOT_COMPARED.search(name):
-                found[name] = hashlib.sha256(path.read_bytes()).hexdigest()
-    return found
+from tests.runs import ROOT, command, digests, run, without
 
 
 @pytest.fixture(scope="module")
@@ -63,16 +21,6 @@ def done(tmp_path_factory):
     workdir = tmp_path_factory.mktemp("done")
     ran = run(workdir, "--jobs", "1")
     return workdir, ran, digests(workdir)
-
-
-def without(stage, done, tmp_path):
-    """Return a copy of the finished run that lacks a stage and those after it."""
-    copy = tmp_path / "work"
-    shutil.copytree(done[0], copy, symlinks=True)
-    for name in list(STAGES)[list(STAGES).index(stage) :]:
-        shutil.rmtree(copy / "sample" / name)
-        (copy / "sample" / "latest" / name).unlink()
-    return copy
 
 
 def same(workdir, done, *stages):
@@ -147,7 +95,7 @@ def test_align_stays_within_the_memory_given(done, tmp_path):
 @pytest.mark.parametrize("stage", STAGES)
 def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, stage):
     """Let the run come to the stage, kill it at a random moment of it, and run again."""
-    copy = without(stage, done, tmp_path)
+    copy = without(stage, done[0], tmp_path)
     process = subprocess.Popen(
         command(copy, "--jobs", "1", "--stage", stage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
@@ -168,7 +116,7 @@ def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, st
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
     """Kill it after a random number of blocks, twice; each run goes on where the last commit was."""
-    copy = without("align", done, tmp_path)
+    copy = without("align", done[0], tmp_path)
     program = (
         "import sys; from pipeline.work import journal; journal.EVERY = journal.REST = 0\n"
         "from pipeline.run.command import main; sys.exit(main(sys.argv[1:]))"
@@ -208,7 +156,7 @@ def _wait_for_lines(workdir, process, count):
 
 def _killed_in_lexicon(done, tmp_path):
     """Return a copy of the finished run that was killed when two chains of the sampler were made anew."""
-    copy = without("lexicon", done, tmp_path)
+    copy = without("lexicon", done[0], tmp_path)
     process = subprocess.Popen(
         command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )

@@ -1,0 +1,67 @@
+"""A few rounds of the harness of faults, and that it sees what goes wrong."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.faults.ground import Ended
+from tests.faults.judging import judge
+from tests.faults.kinds import KINDS
+from tests.runs import ROOT
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(1200)
+def test_after_faults_of_all_kinds_a_run_ends_well():
+    words = [sys.executable, "-m", "tests.faults", "--rounds", "10", "--seed", "7"]
+    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+class Staged:
+    """A round whose results and second run are given."""
+
+    stage, killed, hit, words = "align", False, "", ()
+
+    def __init__(self, found, again=0, left=()):
+        self.expected, self._found, self._again, self._left = {"align/links.txt": "a"}, found, again, left
+
+    def calm(self):
+        pass
+
+    def found(self):
+        return self._found
+
+    def leftovers(self):
+        return list(self._left)
+
+    def go(self):
+        return Ended(self._again, "")
+
+
+@pytest.mark.parametrize(
+    ("round_", "ended", "outcome"),
+    [
+        (Staged({"align/links.txt": "a"}), Ended(0, ""), "right finish"),
+        (Staged({"align/links.txt": "b"}), Ended(0, ""), "silent change"),
+        (Staged({}), Ended(0, ""), "silent change"),
+        (Staged({"align/links.txt": "a"}), Ended(1, "error: align: the disk is full\n"), "clear error"),
+        (Staged({"align/links.txt": "b"}), Ended(1, "error: align: the disk is full\n"), "wrong rerun"),
+        (Staged({"align/links.txt": "a"}, left=["work/x.partial"]), Ended(2, "error: x\n"), "wrong rerun"),
+        (Staged({}), Ended(1, "Traceback (most recent call last):\n"), "traceback"),
+        (Staged({}), Ended(1, "error: unexpected X; this is a fault of the program\n"), "traceback"),
+        (Staged({}), Ended(-11, ""), "unclear error"),
+        (Staged({}), Ended(1, ""), "unclear error"),
+        (Staged({"align/links.txt": "a"}), Ended(143, "interrupted\n", 15, 1.0), "stopped"),
+        (Staged({"align/links.txt": "a"}), Ended(143, "interrupted\n", 15, 60.0), "too late"),
+        (Staged({"align/links.txt": "a"}), Ended(0, "", None, 0.0, "left behind: x"), "wrong end"),
+    ],
+)
+def test_how_a_round_is_judged(round_, ended, outcome):
+    assert judge(round_, ended).outcome == outcome
+
+
+def test_every_kind_says_what_it_is_and_hits_a_stage():
+    assert all(kind.stages for kind in KINDS.values())
+    assert {"kill", "disk-full", "read-only", "no-memory", "flipped-byte", "network"} <= set(KINDS)
