@@ -77,6 +77,17 @@ def run(tmp_path, monkeypatch, capsys):
     return call
 
 
+@pytest.fixture
+def site(monkeypatch):
+    """A local web server whose faults the test sets."""
+    from tests.pipeline.site import Site
+
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    server = Site()
+    yield server
+    server.close()
+
+
 def pytest_collection_finish():
     """Leave thousands of tests out of what is looked through for garbage: every stage ends with that."""
     gc.collect()

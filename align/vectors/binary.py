@@ -24,10 +24,9 @@ import numpy as np
 from align.core.errors import InputError
 from align.data.streams import open_text
 from align.vectors.mapping import has_vector
-from align.vectors.rows import MOST_NUMBERS
+from align.vectors.rows import MAGIC, MOST_NUMBERS
 from align.vectors.vec import LOOKUPS, Lookup, Vectors
 
-MAGIC = struct.pack("<i", 793712314)
 VERSIONS = (11, 12)
 
 # Bytes read at once, and n-gram rows added at once.
@@ -71,6 +70,12 @@ def is_model(path: Path) -> bool:
         return stream.peek(len(MAGIC))[: len(MAGIC)] == MAGIC
 
 
+def model_dimension(path: Path) -> int:
+    """Return how many numbers a vector of a binary model has, reading its head only."""
+    with open_text(path) as file:
+        return _head(_Stream(file, path))[0]
+
+
 def read_model(path: Path, words: Sequence[str]) -> Vectors:
     """Read the vectors of the wanted words from a binary fastText model, packed or not.
 
@@ -90,16 +95,7 @@ def read_model(path: Path, words: Sequence[str]) -> Vectors:
     """
     with open_text(path) as file:
         stream = _Stream(file, path)
-        if stream.take(4) != MAGIC:
-            raise InputError(f"{path}: not a fastText model; give a .bin or a .vec file")
-        version = struct.unpack("<i", stream.take(4))[0]
-        settings = _SETTINGS.unpack(stream.take(_SETTINGS.size))
-        dim, subwords = settings[0], Subwords(settings[9], settings[10], settings[8])
-        if version not in VERSIONS or not 0 < dim <= MOST_NUMBERS:
-            raise InputError(
-                f"{path}: a fastText model of version {version} with {dim} dimensions; "
-                f"give one of version {VERSIONS[-1]} and at most {MOST_NUMBERS}, or a .vec file"
-            )
+        dim, subwords = _head(stream)
         rows, way, known = _wanted_rows(stream, words, subwords)
         matrix = np.zeros((len(words), dim), dtype=np.float32)
         bad = _add_rows(stream, matrix, rows, known + max(subwords.buckets, 0))
@@ -112,6 +108,21 @@ def read_model(path: Path, words: Sequence[str]) -> Vectors:
         matrix, way, path, header=None, rows=known, bad={"number": bad} if bad else {}, first_bad=None,
         duplicates=0, zero=int(zero.sum()),
     )  # fmt: skip
+
+
+def _head(stream: _Stream) -> tuple[int, Subwords]:
+    """Read the settings: the number of numbers a vector, and how words are cut."""
+    if stream.take(4) != MAGIC:
+        raise InputError(f"{stream.path}: not a fastText model; give a .bin or a .vec file")
+    version = struct.unpack("<i", stream.take(4))[0]
+    settings = _SETTINGS.unpack(stream.take(_SETTINGS.size))
+    dim = settings[0]
+    if version not in VERSIONS or not 0 < dim <= MOST_NUMBERS:
+        raise InputError(
+            f"{stream.path}: a fastText model of version {version} with {dim} dimensions; "
+            f"give one of version {VERSIONS[-1]} and at most {MOST_NUMBERS}, or a .vec file"
+        )
+    return dim, Subwords(settings[9], settings[10], settings[8])
 
 
 def _wanted_rows(

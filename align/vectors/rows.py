@@ -10,14 +10,20 @@ from typing import BinaryIO
 import numpy as np
 
 from align.core.errors import InputError
+from align.data.streams import open_text
 
 # Rows looked at before anything is allocated, the longest line, and the most numbers a row may have.
 FIRST_ROWS = 100
 LONGEST = 1 << 20
 MOST_NUMBERS = 20_000
 
+# How a binary model of fastText begins.
+MAGIC = (793712314).to_bytes(4, "little")
+
 _PAGE = re.compile(rb"\s*<(!doctype|!--|html|head|body|\?xml|error|[a-z]+:)", re.IGNORECASE)
-_DECIMAL = re.compile(rb"[-+]?\d*\.\d+([eE][-+]?\d+)?")
+_POINTER = b"version https://git-lfs."
+_UTF16 = (b"\xff\xfe", b"\xfe\xff")
+_DECIMAL = re.compile(rb"[-+]?(\d*\.\d+([eE][-+]?\d+)?|\d+[eE][-+]\d+)")
 _NUMBER = re.compile(rb"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _NUMBER_STARTS = frozenset(b"+-.0123456789nNiI")
 
@@ -37,7 +43,7 @@ def split_row(body: bytes, dim: int) -> tuple[bytes, bytes] | None:
             return None
         word = fields[0]
         pieces = word.split()
-        if len(pieces) > 1 and _DECIMAL.fullmatch(pieces[-1]) and not _NUMBER.fullmatch(pieces[0]):
+        if len(pieces) > 1 and _DECIMAL.fullmatch(pieces[-1]) and not _is_number(pieces[0]):
             return None
         numbers = b" ".join(fields[1:])
     return (word, numbers) if word and numbers and numbers[0] in _NUMBER_STARTS else None
@@ -69,9 +75,33 @@ def first_lines(stream: BinaryIO, path: Path) -> list[bytes]:
         lines[0] = lines[0][3:]
     if _PAGE.match(b"".join(lines[:10])):
         raise InputError(f"{path}:1: a web page (HTML or XML), not word vectors; get the file again")
+    if lines[0].startswith(_POINTER):
+        raise InputError(f"{path}: a pointer of Git LFS, not the file itself; get it with git lfs pull")
+    if lines[0].startswith(_UTF16):
+        raise InputError(f"{path}: in UTF-16; convert it to UTF-8")
     if any(len(line) == LONGEST for line in lines):
         raise InputError(f"{path}: a line of over {LONGEST} bytes: not vectors as text; give a .vec file")
     return lines
+
+
+def text_dimension(path: Path) -> int:
+    """Return how many numbers a row of a text file has, looking at its first rows only.
+
+    Raises
+    ------
+    InputError
+        If these are not those of a file of vectors.
+    """
+    with open_text(path) as stream:
+        return read_start(stream, path)[2]
+
+
+def read_start(stream: BinaryIO, path: Path) -> tuple[list[bytes], tuple[int, int] | None, int]:
+    """Read the first rows; return them, what a first line says, and how many numbers a row has."""
+    first = first_lines(stream, path)
+    header = read_header(first[0])
+    first = first[header is not None :]
+    return first, header, dimension(first, header, path)
 
 
 def read_header(line: bytes) -> tuple[int, int] | None:
@@ -94,7 +124,9 @@ def dimension(first: list[bytes], header: tuple[int, int] | None, path: Path) ->
     usual = min(counts, key=lambda count: (-counts[count], count))
     dim = header[1] if header else usual
     fits = [0 < dim <= MOST_NUMBERS and _is_row(body, dim) for body in bodies]
-    if not any(fits[:2]) or 2 * sum(fits) < len(fits):
+    # Words like "page 5" are few: where most rows are so, the last of their words are numbers too many.
+    surplus = sum(_ends_in_number(body, dim) for body in bodies)
+    if not any(fits[:2]) or 2 * sum(fits) < len(fits) or 2 * surplus > len(bodies):
         said = f"its first line says {dim} numbers a row" if header else "no line says how many numbers"
         raise InputError(
             f"{path}:{2 if header else 1}: the first rows are not a word and its numbers ({said}, the rows "
@@ -106,6 +138,16 @@ def dimension(first: list[bytes], header: tuple[int, int] | None, path: Path) ->
 def _is_row(body: bytes, dim: int) -> bool:
     row = split_row(body, dim)
     return row is not None and (parse_numbers(row[1], dim) is not None or _not_finite(row[1]))
+
+
+def _ends_in_number(body: bytes, dim: int) -> bool:
+    """Whether what stands before the last `dim` fields is a word, not a number itself, and then a number."""
+    pieces = body.rsplit(None, dim)[0].split()
+    return len(pieces) > 1 and _is_number(pieces[-1]) and not _is_number(pieces[0])
+
+
+def _is_number(field: bytes) -> bool:
+    return _NUMBER.fullmatch(field) is not None
 
 
 def _not_finite(numbers: bytes) -> bool:

@@ -26,7 +26,7 @@ from align.data.streams import open_text
 from align.data.vocabulary import Vocabulary
 from align.text.normalise import lookup_key
 from align.vectors.mapping import has_vector
-from align.vectors.rows import LONGEST, dimension, first_lines, parse_numbers, read_header, split_row
+from align.vectors.rows import LONGEST, parse_numbers, read_start, split_row
 
 # How a word of a file may stand for a wanted word, the closest first.
 LOOKUPS = ("exact", "lower", "spelling", "subwords")
@@ -54,9 +54,10 @@ class Report:
     rows: int  # rows that are there, bad ones included
     bad: dict[str, int]  # rows passed over, by reason
     first_bad: int | None  # the first line passed over, from 1
-    duplicates: int  # further rows of a wanted word that had its vector; the first is kept
+    duplicates: int  # further rows that would stand for a wanted word as closely; the first is kept
     zero: int  # rows of wanted words without a direction, as zeros: such a word counts as not found
     lookups: dict[str, int]  # wanted words found, by the way they were (see `LOOKUPS`)
+    ended: bool = True  # whether the last row is a whole line: of another the last number may be cut
 
 
 @dataclass(frozen=True)
@@ -138,10 +139,7 @@ def read_vec(path: Path, words: Sequence[str], *, track: Track = lambda rows, to
     """
     # A number beyond float32 becomes infinite, which is looked for.
     with open_text(path) as stream, np.errstate(over="ignore"):
-        first = first_lines(stream, path)
-        header = read_header(first[0])
-        first = first[header is not None :]
-        dim = dimension(first, header, path)
+        first, header, dim = read_start(stream, path)
         reader = _Reader(Lookup(words), len(words), dim, header[0] if header else None, path)
         rest = iter(lambda: stream.readline(LONGEST), b"")
         lines = track(itertools.chain(first, rest), reader.header)
@@ -193,6 +191,7 @@ class _Reader:
         self._rows = self._duplicates = self._zero = 0
         self._first_bad: int | None = None
         self._whole = True  # whether the last line read was a whole row
+        self._ended = True
 
     def take(self, line: bytes) -> None:
         """Take in one line."""
@@ -202,9 +201,10 @@ class _Reader:
             return
         self._rows += 1
         self._whole = True
+        self._ended = line.endswith(b"\n")
         row = split_row(body, self._dim)
         if row is None:
-            self._whole = line.endswith(b"\n")
+            self._whole = self._ended
             self._reject("length")
             return
         try:
@@ -220,8 +220,11 @@ class _Reader:
         if exact is not None and self._way[exact] == 0:
             self._duplicates += 1
             return
-        better = [(each, way) for each, way in self._lookup.matches(word) if way < self._way[each]]
+        found = list(self._lookup.matches(word))
+        better = [(each, way) for each, way in found if way < self._way[each]]
         if not better:
+            # Not so where a closer form has the word: which of those came first does not matter.
+            self._duplicates += any(way == self._way[each] for each, way in found)
             return
         vector = parse_numbers(numbers, self._dim)
         if vector is None:
@@ -244,7 +247,7 @@ class _Reader:
         self._check()
         return Vectors.of(
             self._matrix, self._way, self._path, header=self.header, rows=self._rows, bad=dict(self._bad),
-            first_bad=self._first_bad, duplicates=self._duplicates, zero=self._zero,
+            first_bad=self._first_bad, duplicates=self._duplicates, zero=self._zero, ended=self._ended,
         )  # fmt: skip
 
     def _check(self) -> None:

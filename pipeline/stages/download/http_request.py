@@ -38,6 +38,10 @@ FLUSH_EVERY = 2.0
 
 TEMPORARY = (408, 425, 429, 500, 502, 503, 504)
 
+# How pages begin, with or without a comment before, and the types of messages in JSON.
+_PAGE = re.compile(rb"(<!--.*?-->\s*)*<(!doctype html|html|head|body|title|meta|script|error)\b", re.DOTALL)
+_JSON = re.compile(r"application/(\S+\+)?json")
+
 Progress = Callable[..., Iterable[Any]]
 
 
@@ -193,15 +197,16 @@ def receive(
 
 
 def is_page(content_type: str, start: bytes) -> bool:
-    """Tell a web page or an XML error message from data, by the first bytes, then by the type."""
+    """Tell a web page or a message in XML or JSON from data, by the first bytes, then by the type."""
     text = start[:2048].lstrip(b"\xef\xbb\xbf \t\r\n").lower()
-    if text.startswith((b"<!doctype html", b"<html", b"<head", b"<error")):
+    if _PAGE.match(text):
         return True
     if text.startswith(b"<?xml"):
         return b"<tmx" not in text and b"<!doctype tmx" not in text
     kind = content_type.partition(";")[0].strip().lower()
     is_packed = packing_of(start) is not None or start.startswith(ZIP_MARK)
-    return kind in ("text/html", "application/xhtml+xml") and not is_packed
+    is_message = kind in ("text/html", "application/xhtml+xml") or _JSON.fullmatch(kind) is not None
+    return is_message and not is_packed
 
 
 def _check_redirects(response: requests.Response, url: str) -> None:
@@ -262,8 +267,9 @@ def _version(response: requests.Response) -> Version:
 def _begin(response: requests.Response, url: str, part: Part, first: bytes) -> None:
     """Check the start of a whole answer and start the part with its version."""
     if is_page(response.headers.get("Content-Type", ""), first):
-        title = re.search(rb"<(title|message)>([^<]{1,100})", first, re.IGNORECASE)
-        saying = f" saying {title.group(2).decode('utf-8', 'replace').strip()!r}" if title else ""
+        title = re.search(rb"<(?:title|message)>([^<]{1,100})", first, re.IGNORECASE)
+        title = title or re.search(rb'"(?:message|error|detail)": *"([^"]{1,100})', first, re.IGNORECASE)
+        saying = f" saying {title.group(1).decode('utf-8', 'replace').strip()!r}" if title else ""
         raise WorkError(
             f"{url}: the server sent a web page{saying}, not a file; check the address, or name a mirror"
         )

@@ -16,6 +16,7 @@ from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.ragged import SIDES
 from align.data.bitext import LINE_LIMIT
 from align.data.streams import open_file, open_text, open_unpacked, packing_of
+from align.vectors.rows import MAGIC, text_dimension
 from pipeline.config.input_sections import (
     CorpusOptions,
     GoldOptions,
@@ -34,9 +35,6 @@ from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
 SOURCES = "sources.json"
-
-# How a fastText model begins (its magic number, little-endian).
-FASTTEXT_MARK = (793712314).to_bytes(4, "little")
 
 _VECTORS_KEYS = ("source", "target", "dictionary")
 _CORPUS_KEYS = ("source", "target", "files", "url", "tsv", "tmx", "joint", "sha256")
@@ -194,7 +192,17 @@ def _vectors(sources: Sources, corpus: CorpusOptions, options: VectorsOptions) -
 
 
 def _vector_file(sources: Sources, source: SourceFile, role: str, place: str) -> str:
-    """Return a file of vectors that can be read: text packed or not, a binary model unpacked."""
+    """Return a file of vectors that can be read: text packed or not, a binary model unpacked.
+
+    Its first rows are looked at: what a server sent instead of it must not be kept for the next run.
+    """
+    name = _as_vectors(sources, source, role, place)
+    sources.checked(source, lambda _: _check_vectors(sources.folder / name))
+    return name
+
+
+def _as_vectors(sources: Sources, source: SourceFile, role: str, place: str) -> str:
+    """Return the file in a form that can be read."""
     if sources.checked(source, archive_kind) is not None:
         ending = ".vec" if place.endswith((".vec.zip", ".vec.tgz", ".vec.tar.gz")) else ".bin"
         target = sources.folder / f"{role}{ending}"
@@ -202,6 +210,13 @@ def _vector_file(sources: Sources, source: SourceFile, role: str, place: str) ->
     if sources.checked(source, _is_packed_model):
         return sources.checked(source, unpack, sources.folder / f"{role}.bin", progress=sources.progress).name
     return sources.keep(source, role)
+
+
+def _check_vectors(path: Path) -> None:
+    with open_file(path) as file:
+        is_model = file.read(len(MAGIC)) == MAGIC
+    if not is_model:
+        text_dimension(path)
 
 
 def _gold(sources: Sources, options: GoldOptions) -> dict[str, Any] | None:
@@ -226,7 +241,7 @@ def _is_packed_model(path: Path) -> bool:
     if not packed:
         return False
     with open_unpacked(path) as stream:
-        return stream.peek(4)[:4] == FASTTEXT_MARK
+        return stream.peek(4)[:4] == MAGIC
 
 
 def _kind_of_text(path: Path) -> str:

@@ -17,7 +17,7 @@ from align.vectors.mapping import centre_rows, unit_rows
 from pipeline.config.options import between, one_of
 from pipeline.stages.download import stage as download
 from pipeline.stages.embed.space import Space, find_seeds, to_one_space
-from pipeline.stages.embed.vectors import cover, read_given, read_words, train_on_corpus
+from pipeline.stages.embed.vectors import cover, read_given, read_words, tell_bare_lines, train_on_corpus
 from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
@@ -94,6 +94,7 @@ def run(
         )
     named = (files["source"], files["target"]) if vectors == "given" else None
     facts["coverage"] = cover(context, words, raw, named, max_missing)
+    facts["bare_pairs"] = tell_bare_lines(context, raw)
     sides = [unit_rows(side) for side in raw]
     del raw
     if centre:

@@ -11,18 +11,24 @@ import numpy as np
 
 from align.core.arrays import load_array
 from align.core.errors import InputError
+from align.core.files import text_file
 from align.core.ragged import SIDES
 from align.data.corpus import Corpus
 from align.data.vocabulary import Vocabulary
 from align.vectors import training as embedding
-from align.vectors.binary import is_model, read_model
+from align.vectors.binary import is_model, model_dimension, read_model
 from align.vectors.mapping import has_vector
+from align.vectors.rows import text_dimension
 from align.vectors.vec import Vectors, coverage, read_vec
-from pipeline.stages.lexicon.places import text_folders
+from pipeline.stages.lexicon.places import no_pair, text_folders
 from pipeline.work.stage import StageContext
 
 # Pairs whose sizes are looked at together.
 _PIECE = 1 << 18
+
+# Pairs whose words are looked at together, and the file of lines without vectors.
+_BLOCK = 1 << 15
+BARE = "without_vectors.txt"
 
 MOST_EPOCHS = 20
 
@@ -116,15 +122,15 @@ def read_given(
                 "set vectors.source and vectors.target, or embed.vectors to auto"
             )
     paths = [Path(str(files[side])) for side in SIDES]
-    read = [
-        _read(context, path, vocabulary) for path, vocabulary in zip(paths, words.vocabularies, strict=True)
-    ]
-    dims = [each.report.dim for each in read]
+    dims = [model_dimension(path) if is_model(path) else text_dimension(path) for path in paths]
     if dims[0] != dims[1]:
         raise InputError(
             f"{paths[0]} has {dims[0]} dimensions but {paths[1]} has {dims[1]}; "
             "give vectors of the same number of dimensions"
         )
+    read = [
+        _read(context, path, vocabulary) for path, vocabulary in zip(paths, words.vocabularies, strict=True)
+    ]
     return [each.matrix for each in read], {
         side: asdict(each.report) for side, each in zip(SIDES, read, strict=True)
     }
@@ -138,6 +144,8 @@ def train_on_corpus(
     The options are those of the stage.
     """
     sizes = words.text.sizes(np.add)
+    if not len(sizes):
+        raise no_pair(context)
     effort = effort or min(max(USUAL_EFFORT, int(sizes.sum())), MOST_EFFORT)
     chosen = words.text.sample(sizes, effort, [context.seed, 1])
     if not len(chosen):  # the first pair alone is longer
@@ -184,6 +192,32 @@ def cover(
     return facts
 
 
+def tell_bare_lines(context: StageContext, raw: list[np.ndarray]) -> int:
+    """Write which lines have no word with a vector on a side, say how many, and return that."""
+    known = [has_vector(side) for side in raw]
+    if all(side.all() for side in known):
+        return 0
+    folder = context.inputs["preprocess"]
+    lines = load_array(folder / "lines.npy")
+    found: set[int] = set()
+    for start in range(0, len(lines), _BLOCK):
+        stop = min(start + _BLOCK, len(lines))
+        corpus = Corpus.load_block(folder / "corpus", start, stop)
+        covered = np.ones(stop - start, dtype=bool)
+        for has, side in zip(known, (corpus.source, corpus.target), strict=True):
+            words = np.concatenate([[0], np.cumsum(has[side.ids])])
+            covered &= words[side.offsets[1:]] > words[side.offsets[:-1]]
+        found.update((lines[start:stop][~covered] + 1).tolist())
+    if found:
+        with text_file(context.folder / BARE) as out:
+            out.writelines(f"{line}\n" for line in sorted(found))
+        context.say(
+            f"{len(found)} pairs have no word with a vector on a side: other features alone link them "
+            f"(their lines are in {BARE})"
+        )
+    return len(found)
+
+
 def _read(context: StageContext, path: Path, vocabulary: Vocabulary) -> Vectors:
     """Read one file, text or model, and say what was odd in it."""
     if is_model(path):
@@ -199,11 +233,15 @@ def _read(context: StageContext, path: Path, vocabulary: Vocabulary) -> Vectors:
     odd = {**report.bad, "duplicate": report.duplicates, "zero": report.zero}
     told = ", ".join(f"{count} {reason}" for reason, count in odd.items() if count) or "none"
     megabytes = round(vectors.matrix.nbytes / 1e6)
+    counts = "no first line with counts" if report.header is None else "counts in the first line"
+    if report.header is not None and report.header < report.rows:
+        counts += f", which promises {report.header}"
     context.say(
-        f"{path}: {report.rows} rows of {report.dim} numbers, "
-        f"{'no first line with counts' if report.header is None else 'counts in the first line'}; "
+        f"{path}: {report.rows} rows of {report.dim} numbers, {counts}; "
         f"kept {int(vectors.found.sum())} ({megabytes} MB); rows passed over: {told}"
     )
+    if not report.ended:
+        context.warn(f"{path}: its last row has no end of line; if the file was cut off there, get it again")
     return vectors
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from pathlib import Path
 
+from align.core.errors import InputError
 from pipeline.work.stage import StageContext
 
 # Beside the tables: expected links, and posteriors of the corpus and of the gold text; unfinished work.
@@ -19,6 +21,17 @@ def text_folders(context: StageContext) -> list[Path]:
     folder = context.inputs["preprocess"]
     joins = context.option("gold.in_corpus") and (folder / GOLD).is_dir()
     return [folder / CORPUS, *([folder / GOLD] if joins else [])]
+
+
+def no_pair(context: StageContext) -> InputError:
+    """Return the error where no pair may be counted, with the reasons."""
+    folder = context.inputs["preprocess"]
+    told = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
+    reasons = ", ".join(f"{name} {count}" for name, count in told["rejects"].items()) or "nothing"
+    return InputError(
+        f"{folder / 'rejects.tsv'}: 0 usable pairs to learn from, of {told['pairs']} (reported: {reasons}); "
+        "give text that is translated"
+    )
 
 
 def clear_work(folder: Path) -> None:

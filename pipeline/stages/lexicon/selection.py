@@ -12,11 +12,11 @@ from pathlib import Path
 import numpy as np
 
 from align.core.arrays import load_array
-from align.core.errors import InputError, WorkError
+from align.core.errors import WorkError
 from align.data.corpus import Corpus
 from align.statistics.cooccurrence import Cooccurrence
 from align.statistics.lexicon import Lexicon
-from pipeline.stages.lexicon.places import text_folders
+from pipeline.stages.lexicon.places import no_pair, text_folders
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
 from pipeline.work.resources import show_size
@@ -76,7 +76,7 @@ class Selection:
         self._gold = load_array(folder / SAME) < 0 if folders[1:] else np.zeros(0, dtype=bool)
         self.all = len(order) + int(self._gold.sum())
         if not self.all:
-            raise InputError(f"{folder}: no pair may be counted; look at the reasons in its rejects.tsv")
+            raise no_pair(context)
         self._gold_tokens = int(_tokens_in(folders[1])[self._gold].sum()) if folders[1:] else 0
         self._wanted = min(pairs or len(order), len(order))
         self._order = order[: self._wanted].copy()

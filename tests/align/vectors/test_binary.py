@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 
 from align.core.errors import InputError
-from align.vectors.binary import MAGIC, Subwords, is_model, read_model
+from align.vectors.binary import Subwords, is_model, read_model
+from align.vectors.rows import MAGIC
 
 TEXT = """\
 the cat sat on the mat and the dog sat on the log

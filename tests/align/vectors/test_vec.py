@@ -30,18 +30,6 @@ def filler(count, dim=3):
     return [f"w{number} " + " ".join(["0.5"] * dim) for number in range(count)]
 
 
-@pytest.mark.parametrize("header", [True, False])
-def test_a_first_line_of_two_integers_is_a_header_and_may_be_absent(tmp_path, header):
-    vectors = read_vec(write(tmp_path, *(["2 3"] if header else []), CAT, DOG), ["dog", "cat", "bird"])
-    assert vectors.matrix.dtype == np.float32
-    np.testing.assert_array_equal(
-        vectors.matrix, np.array([[1, 2, -0.5], [0.25, -1.5, 0.03], [0, 0, 0]], dtype=np.float32)
-    )
-    assert vectors.found.tolist() == [True, True, False]
-    assert vectors.report.header == (2 if header else None)
-    assert vectors.report.rows == 2
-
-
 @pytest.mark.parametrize(
     "pack",
     [lambda data: data, gzip.compress, lzma.compress, lambda data: zstandard.ZstdCompressor().compress(data)],
@@ -97,54 +85,9 @@ def test_rows_are_split_from_the_right(row, word, numbers):
     assert split_row(row, 2) == (None if word is None else (word, numbers))
 
 
-def test_words_with_spaces_do_not_hide_the_others(tmp_path):
-    rows = [". . 1 2 3", "10 000 1 2 3", "5 1 2 3", CAT, "in\u00a0fact 1 2 3", "New York 1 2 3", DOG]
-    vectors = read_vec(write(tmp_path, *rows), ["cat", "dog", "5", "-"])
-    assert vectors.found.tolist() == [True, True, True, False]
-    assert vectors.report.dim == 3
-    assert vectors.report.bad == {}
-
-
-def test_numeric_words_are_words(tmp_path):
-    vectors = read_vec(write(tmp_path, "-0.27998 0.5 1 2", "1999 7 8 9", CAT), ["-0.27998", "1999"])
-    assert vectors.matrix.tolist() == [[0.5, 1, 2], [7, 8, 9]]
-
-
-def test_rows_of_the_wrong_length_are_passed_over_and_counted(tmp_path):
-    path = write(tmp_path, "6 3", CAT, DOG, "bird 1 2", "fish 0.1 0.2 0.3 0.4", *filler(2))
-    vectors = read_vec(path, ["cat", "dog", "bird", "fish"])
-    assert vectors.found.tolist() == [True, True, False, False]
-    assert vectors.report.bad == {"length": 2}
-    assert vectors.report.first_bad == 4
-    assert vectors.report.rows == 6
-
-
-def test_more_than_one_bad_row_in_a_thousand_stops(tmp_path):
-    good = filler(4000)
-    good[10:13] = ["bad 1 2"] * 3
-    assert read_vec(write(tmp_path, *good), ["w1"]).report.bad == {"length": 3}
-    good[10:15] = ["bad 1 2"] * 5
-    with pytest.raises(InputError, match=r"words\.vec:11: the first of 5 rows, of 4000, that are not a word"):
-        read_vec(write(tmp_path, *good), ["w1"])
-
-
 def test_a_small_file_that_is_mostly_bad_stops(tmp_path):
     with pytest.raises(InputError, match="the first of 3 rows, of 5,"):
         read_vec(write(tmp_path, CAT, DOG, "a 1 x 2", "b nan 1 2", "c inf 1 2"), ["a", "b", "c"])
-
-
-@pytest.mark.parametrize(
-    "rows", [["a 1 2", "b 3 4", *filler(50)], ["a 0.1 2 3 4", "b 0.1 2 3 4", *filler(50)]]
-)
-def test_bad_first_rows_stop(tmp_path, rows):
-    with pytest.raises(InputError, match=r"words\.vec:1: the first rows are not a word and its numbers"):
-        read_vec(write(tmp_path, *rows), ["w1"])
-
-
-@pytest.mark.parametrize("said", ["300", "2", "0", "999999999999999999", "9" * 40])
-def test_a_header_that_lies_about_the_numbers_stops(tmp_path, said):
-    with pytest.raises(InputError, match=r"the first rows are not a word and its numbers|no line says"):
-        read_vec(write(tmp_path, f"40 {said}", *filler(40)), ["w1"])
 
 
 def test_a_huge_header_allocates_nothing(tmp_path):
@@ -160,18 +103,6 @@ def test_a_huge_header_allocates_nothing(tmp_path):
 
 def test_more_rows_than_the_header_says_are_read(tmp_path):
     assert read_vec(write(tmp_path, "1 3", CAT, DOG), ["cat", "dog"]).found.all()
-
-
-def test_duplicates_keep_the_first_and_are_counted(tmp_path):
-    vectors = read_vec(write(tmp_path, CAT, "cat 9 9 9", DOG, "cat 8 8 8"), ["cat", "dog"])
-    assert vectors.matrix[0].tolist() == [0.25, -1.5, np.float32(0.03)]
-    assert vectors.report.duplicates == 2
-
-
-def test_of_words_alike_in_lower_case_the_first_is_kept(tmp_path):
-    vectors = read_vec(write(tmp_path, "Cat 1 1 1", "CAT 2 2 2", DOG), ["cat"])
-    assert vectors.matrix.tolist() == [[1, 1, 1]]
-    assert vectors.report.lookups["lower"] == 1
 
 
 def test_the_closest_form_wins_wherever_it_stands(tmp_path):
@@ -191,12 +122,6 @@ def test_one_row_may_serve_several_words(tmp_path):
 
 def test_accents_in_two_pieces_are_found_as_one(tmp_path):
     assert read_vec(write(tmp_path, "e\u0301te\u0301 1 2 3", DOG), ["été"]).report.lookups["spelling"] == 1
-
-
-def test_a_vector_of_zeros_is_no_vector(tmp_path):
-    vectors = read_vec(write(tmp_path, "cat 0 0.0 -0", DOG), ["cat", "dog"])
-    assert vectors.found.tolist() == [False, True]
-    assert vectors.report.zero == 1
 
 
 def test_a_closest_form_of_zeros_leaves_the_next_one(tmp_path):
@@ -228,40 +153,6 @@ def test_words_that_are_not_utf8_are_counted(tmp_path):
     many = [f"é{number} 1 2 3".encode("latin-1") for number in range(20)]
     with pytest.raises(InputError, match="20 words of 60 are not UTF-8; convert"):
         read_vec(write(tmp_path, *filler(40), *many), ["w1"])
-
-
-def test_a_file_with_fewer_rows_than_promised_is_cut_off(tmp_path):
-    with pytest.raises(InputError, match="cut off: its first line promises 3 rows, 2 are there"):
-        read_vec(write(tmp_path, "3 3", CAT, DOG), ["cat"])
-
-
-def test_a_file_that_ends_within_a_row_is_cut_off(tmp_path):
-    path = tmp_path / "words.vec"
-    path.write_bytes("\n".join([*filler(20), "cat 1 2"]).encode())
-    with pytest.raises(InputError, match=r"words\.vec:21: cut off in the middle of a row"):
-        read_vec(path, ["cat"])
-
-
-def test_a_packed_file_that_is_cut_off_is_refused(tmp_path):
-    whole = gzip.compress("\n".join(filler(2000)).encode())
-    path = tmp_path / "words.vec.gz"
-    path.write_bytes(whole[:-20])
-    with pytest.raises(InputError, match=r"words\.vec\.gz: the gzip data are cut off"):
-        read_vec(path, ["w1"])
-
-
-@pytest.mark.parametrize(
-    "page",
-    [
-        "<!DOCTYPE html>\n<html><body>404 Not Found</body></html>",
-        '<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>AccessDenied</Code></Error>',
-        "\n  <HTML>\n<p>Moved</p>",
-        "<Error><Code>AccessDenied</Code></Error>",
-    ],
-)
-def test_a_web_page_is_told_as_one(tmp_path, page):
-    with pytest.raises(InputError, match=r"words\.vec:1: a web page \(HTML or XML\), not word vectors"):
-        read_vec(write(tmp_path, page), ["cat"])
 
 
 def test_words_like_tags_are_no_web_page(tmp_path):
@@ -306,16 +197,6 @@ def test_progress_sees_every_row(tmp_path):
 
     read_vec(write(tmp_path, "2 3", CAT, DOG), ["cat"], track=track)
     assert seen == [2, f"{CAT}\n".encode(), f"{DOG}\n".encode()]
-
-
-def test_memory_is_that_of_the_wanted_words(tmp_path):
-    path = write(tmp_path, *filler(20_000, dim=50))
-    tracemalloc.start()
-    try:
-        read_vec(path, [f"w{number}" for number in range(100)])
-        assert tracemalloc.get_traced_memory()[1] < 1_000_000  # the file has 4 MB
-    finally:
-        tracemalloc.stop()
 
 
 @pytest.mark.parametrize(

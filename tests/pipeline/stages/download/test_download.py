@@ -16,6 +16,7 @@ from pathlib import Path
 import pytest
 
 from align.core.errors import InputError, WorkError
+from align.vectors.rows import MAGIC
 from pipeline.config import input_sections as sources
 from pipeline.config import places
 from pipeline.config.configuration import load as load_config
@@ -28,7 +29,7 @@ from pipeline.work.stage import Stage
 ROOT = Path(__file__).resolve().parents[4]
 EN, FR = b"".join(b"a cat %d\n" % i for i in range(5000)), b"".join(b"un chat %d\n" % i for i in range(5000))
 VECTORS = gzip.compress(b"2 3\nchat 1 0 0\nchien 0 1 0\n")
-MODEL = download.FASTTEXT_MARK + bytes(5000)
+MODEL = MAGIC + bytes(5000)
 USED = (
     *("corpus.source", "corpus.target", "corpus.files", "corpus.url", "corpus.tsv", "corpus.tmx"),
     *("corpus.joint", "corpus.sha256", "vectors.*", "gold.files", "gold.links"),

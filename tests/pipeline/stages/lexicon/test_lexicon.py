@@ -429,7 +429,12 @@ class TestCluster:
 def test_no_text_at_all_is_refused(context, preprocess):
     np.save(preprocess / "in_statistics.npy", np.zeros(60, dtype=bool))
     context.config.values["gold"]["in_corpus"] = False
-    with pytest.raises(InputError, match=r"no pair may be counted; look at the reasons in its rejects\.tsv"):
+    summary = {"pairs": 60, "rejects": {"identical": 58, "length_ratio": 2}}
+    (preprocess / "summary.json").write_text(json.dumps(summary), encoding="utf-8")
+    told = (
+        r"rejects\.tsv: 0 usable pairs to learn from, of 60 \(reported: identical 58, length_ratio 2\); give"
+    )
+    with pytest.raises(InputError, match=told):
         lexicon.run(context)
 
 
