@@ -16,7 +16,7 @@ from align.learning.calibration import Calibration
 from align.model.folder import Model
 from align.model.reading import read_description, read_weights_description
 from align.model.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
-from align.model.weights import Weights, missing_note
+from align.model.weights import Weights, remarks
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,8 +38,8 @@ def run(args: argparse.Namespace) -> int:
     is_model = (path / MODEL).is_file()
     # Loading checks every file: what is told of a model is told of one that works.
     found = Model.load(path) if is_model else Weights.load(path)
-    if isinstance(found, Model) and found.missing:
-        say(f"{path}: {missing_note(found.missing)}")
+    for remark in remarks(found):
+        say(f"{path}: {remark}")
     described = read_description(path) if is_model else read_weights_description(path / WEIGHTS)
     if args.json:
         print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))

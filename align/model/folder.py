@@ -11,6 +11,7 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 ``lexicon/links/*.npy``         expected links; absent where ``sizes.jumps`` is null or missing
 ``source.vectors.npy``,         word vectors, float32; absent where ``sizes.dimensions`` is null
 ``target.vectors.npy``
+``checksums.tsv``               of all these files (:mod:`align.model.checksums`)
 =============================== ==========================================================================
 """
 
@@ -27,11 +28,12 @@ import numpy as np
 
 from align.core.arrays import save_array
 from align.core.errors import InputError
-from align.core.files import link_or_copy
+from align.core.files import copy_file
 from align.core.ragged import SIDES
 from align.features import Resources, feature_names
 from align.learning.calibration import Calibration
 from align.model import reading
+from align.model.checksums import REMEDY, check, write_checksums
 from align.model.weights import Weights, by_name, names_of, read_described
 from align.statistics.expected_links import ExpectedLinks
 
@@ -93,8 +95,7 @@ class Model(Weights):
             Where to.
         vocabularies_from, lexicon_from, vectors_from : Path, optional
             Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` (the
-            expected links in ``links/``) and by ``embed``: they are hard-linked to save disk,
-            or copied where that cannot be.
+            expected links in ``links/``) and by ``embed``: they are copied.
         """
         folder.mkdir(parents=True, exist_ok=True)
         given = self.resources
@@ -116,20 +117,17 @@ class Model(Weights):
                 continue
             for field in fields(record):
                 name = f"{field.name}.npy"
-                link_or_copy(lexicon_from / place / name, folder / "lexicon" / place / name)
-        self._write(
-            folder,
-            "model.json",
-            languages=list(self.languages),
-            text={side: dict(self.text[side]) for side in SIDES},
-            sizes={
-                "source_words": len(given.source_vocabulary),
-                "target_words": len(given.target_vocabulary),
-                "cells": None if given.lexicon is None else given.lexicon.cells,
-                "jumps": _jumps(given.links),
-                "dimensions": None if given.source_vectors is None else given.dimensions,
-            },
-        )
+                copy_file(lexicon_from / place / name, folder / "lexicon" / place / name)
+        sizes = {
+            "source_words": len(given.source_vocabulary),
+            "target_words": len(given.target_vocabulary),
+            "cells": None if given.lexicon is None else given.lexicon.cells,
+            "jumps": _jumps(given.links),
+            "dimensions": None if given.source_vectors is None else given.dimensions,
+        }
+        text = {side: dict(self.text[side]) for side in SIDES}
+        self._write(folder, "model.json", languages=list(self.languages), text=text, sizes=sizes)
+        write_checksums(folder, reading.model_files({"sizes": sizes}))
 
     @classmethod
     def load(cls, folder: Path) -> Model:
@@ -138,19 +136,18 @@ class Model(Weights):
         Raises
         ------
         InputError
-            If a file is missing, is not of the form expected, or does not fit the others; the message
-            names it.
+            If a file is missing, has other bytes than were written, is not of the form expected, or does
+            not fit the others; the message names it.
         """
         described = reading.read_description(folder)
         sizes = described["sizes"]
+        check(folder, reading.model_files(described)[1:])
         vocabularies = []
         for side in SIDES:
             path = folder / f"{side}.vocabulary.tsv"
             vocabulary = reading.read_vocabulary(path)
             if len(vocabulary) != sizes[f"{side}_words"]:
-                raise InputError(
-                    f"{path}: {len(vocabulary)} words, not {sizes[f'{side}_words']}; {reading.REMEDY}"
-                )
+                raise InputError(f"{path}: {len(vocabulary)} words, not {sizes[f'{side}_words']}; {REMEDY}")
             vocabularies.append(vocabulary)
         lengths = (len(vocabularies[0]), len(vocabularies[1]))
         lexicon = (
@@ -175,7 +172,7 @@ class Model(Weights):
             learnt = replace(given, names=names, weights=weights, missing=missing)
             return cls(**vars(learnt), resources=resources, text=described["text"])
         except ValueError as error:
-            raise InputError(f"{folder}: {error}; {reading.REMEDY}") from None
+            raise InputError(f"{folder}: {error}; {REMEDY}") from None
 
 
 def _jumps(links: ExpectedLinks | None) -> list[int] | None:
@@ -183,8 +180,8 @@ def _jumps(links: ExpectedLinks | None) -> list[int] | None:
 
 
 def _put(path: Path, made: Path | None, save: Callable[[Path], None]) -> None:
-    """Write a file, or link it to that of the same name in a folder."""
+    """Write a file, or copy that of the same name in a folder."""
     if made is None:
         save(path)
     else:
-        link_or_copy(made / path.name, path)
+        copy_file(made / path.name, path)

@@ -9,6 +9,8 @@ import json
 import math
 import os
 import stat
+from collections.abc import Mapping
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -22,11 +24,11 @@ from align.core.ragged import SIDES
 from align.core.version import __version__
 from align.data.vocabulary import Vocabulary
 from align.features import GROUPS, WORD_GROUPS
+from align.model.checksums import CHECKSUMS, REMEDY, check
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 
 FORMAT = 1
-REMEDY = "get the model again or train it anew"
 
 _WEIGHTS_HAVE = ("calibration", "options", "provenance")
 
@@ -35,6 +37,7 @@ _FILES = (
     "model.json",
     "weights.json",
     "weights.tsv",
+    CHECKSUMS,
     "*.vocabulary.tsv",
     "*.vectors.npy",
     "lexicon/*.npy",
@@ -94,8 +97,27 @@ def check_files(folder: Path) -> None:
             raise InputError(f"{path}: is no regular file; {REMEDY}")
 
 
+def model_files(described: Mapping[str, Any]) -> list[str]:
+    """Return the files of a model, given its description: what is loaded, by the path in its folder."""
+    sizes = described["sizes"]
+    names = ["model.json", "weights.tsv", *(f"{side}.vocabulary.tsv" for side in SIDES)]
+    if sizes["cells"] is not None:
+        names += table_files(links=sizes.get("jumps") is not None)
+    if sizes["dimensions"] is not None:
+        names += [f"{side}.vectors.npy" for side in SIDES]
+    return names
+
+
+def table_files(*, links: bool) -> list[str]:
+    """Return the files of a model's tables, with or without expected links."""
+    names = [f"lexicon/{field.name}.npy" for field in fields(Lexicon)]
+    return names + [f"lexicon/links/{field.name}.npy" for field in fields(ExpectedLinks) if links]
+
+
 def _read(path: Path, keys: tuple[str, ...]) -> dict[str, Any]:
     check_files(path.parent)
+    if path.is_file():
+        check(path.parent, [path.name])
     try:
         with open(path, encoding="utf-8", newline="\n") as file:
             described = json.load(file)

@@ -1,6 +1,6 @@
 r"""Weights without tables: learnt on some bitexts, used with the statistics of another.
 
-A folder of two small text files:
+A folder of two small text files, with their checksums (:mod:`align.model.checksums`):
 
 ================ =========================================================================================
 ``weights.json`` format version, feature groups, calibration, training options, provenance; where words
@@ -27,6 +27,7 @@ from align.core.files import text_file
 from align.core.version import __version__
 from align.features import Resources, feature_names, word_feature_names
 from align.learning.calibration import Calibration
+from align.model.checksums import UNCHECKED, check, write_checksums
 from align.model.reading import FORMAT, read_description, read_weights, read_weights_description
 
 DESCRIPTION, TABLE = "weights.json", "weights.tsv"
@@ -57,6 +58,8 @@ class Weights:
         have several links, else none.
     missing : tuple of str
         Features that had no weight (:func:`by_name`).
+    checked : bool
+        Whether the files they were read from had checksums, which were compared.
     """
 
     names: tuple[str, ...]
@@ -68,6 +71,7 @@ class Weights:
     fertility: int = 1
     word_groups: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    checked: bool = True
 
     @classmethod
     def load(cls, folder: Path) -> Weights:
@@ -76,7 +80,7 @@ class Weights:
         Raises
         ------
         InputError
-            If a file is missing or is not of the form expected; the message names it.
+            If a file is missing, damaged or not of the form expected; the message names it.
         """
         bare = (folder / DESCRIPTION).is_file()
         described = read_weights_description(folder / DESCRIPTION) if bare else read_description(folder)
@@ -86,6 +90,7 @@ class Weights:
         """Write both files into ``folder``, made if missing."""
         folder.mkdir(parents=True, exist_ok=True)
         self._write(folder, DESCRIPTION)
+        write_checksums(folder, (DESCRIPTION, TABLE))
 
     def _write(self, folder: Path, description: str, **own: Any) -> None:
         """Write the table and a description, which says more than these weights do in a model."""
@@ -130,6 +135,7 @@ class Weights:
 
 def read_described(folder: Path, described: Mapping[str, Any]) -> Weights:
     """Read the table of a folder, given its checked description."""
+    checked = check(folder, [TABLE])
     names, weights = read_weights(folder / TABLE)
     return Weights(
         names,
@@ -140,6 +146,7 @@ def read_described(folder: Path, described: Mapping[str, Any]) -> Weights:
         described["provenance"],
         described.get("fertility", 1),
         tuple(described.get("extra_groups", ())),
+        checked=checked,
     )
 
 
@@ -169,6 +176,11 @@ def by_name(
         raise ValueError("two weights of one feature" if known else "no weights")
     missing = tuple(name for name in expected if name not in known)
     return np.array([known.get(name, 0.0) for name in expected]), missing
+
+
+def remarks(given: Weights) -> list[str]:
+    """Return what there is to say of weights that were loaded, or of a model."""
+    return [missing_note(given.missing)] * bool(given.missing) + [UNCHECKED] * (not given.checked)
 
 
 def missing_note(missing: Sequence[str]) -> str:

@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from align.core.files import new_file, sync_file, text_file
-from pipeline.work.publish import checksum, look_again, new_folder, plain, sync_folder
+from align.core.files import checksum, new_file, sync_file, text_file
+from pipeline.work.publish import look_again, new_folder, plain, sync_folder
 
 # The record of a folder that is a piece.
 RECORD = "checkpoint.json"

@@ -17,8 +17,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO
 
-from align.core.files import byte_file
-from pipeline.work.publish import checksum
+from align.core.files import byte_file, checksum
 
 NAME = "journal.txt"
 

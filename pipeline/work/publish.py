@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import uuid
-import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -16,9 +15,6 @@ from align.core.stopping import removed_after
 
 # How NFS names a file that was removed while it was open; it goes by itself.
 GHOST = ".nfs"
-
-# Bytes read at a time.
-_PIECE = 1 << 20
 
 
 @contextmanager
@@ -57,15 +53,6 @@ def plain(value: Any) -> Any:
     if hasattr(value, "tolist"):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} cannot be written as JSON")
-
-
-def checksum(path: Path, size: int | None = None) -> int | None:
-    """Return the CRC-32 of a file, or of its first ``size`` bytes: None where it does not have so many."""
-    found, left = 0, path.stat().st_size if size is None else size
-    with open(path, "rb") as file:
-        while left and (piece := file.read(min(left, _PIECE))):
-            found, left = zlib.crc32(piece, found), left - len(piece)
-    return None if left else found
 
 
 def look_again(*folders: Path) -> None:

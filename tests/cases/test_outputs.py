@@ -195,7 +195,7 @@ def test_g21_a_copy_that_does_not_fit_is_told_by_its_own_name(tmp_path):
     code = (
         "import os, pathlib; from align.core import files\n"
         "def refuse(*_): raise OSError\n"
-        "os.link = refuse; files.link_or_copy(pathlib.Path('old'), pathlib.Path('new'))"
+        "os.copy_file_range = refuse; files.copy_file(pathlib.Path('old'), pathlib.Path('new'))"
     )
     done = process([sys.executable, "-c", code], tmp_path, preexec_fn=small_files)
     assert done.stderr.endswith(b"File too large: 'new'\n")

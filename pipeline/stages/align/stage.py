@@ -21,7 +21,7 @@ from typing import Annotated
 import numpy as np
 
 from align.core.arrays import load_array, load_rows
-from align.core.files import link_or_copy
+from align.core.files import copy_file
 from align.core.ragged import SIDES
 from pipeline.config.options import FINITE, at_least
 from pipeline.stages.align.block import AlignedBlock, LineBlock, align_lines, model_fingerprint
@@ -96,7 +96,7 @@ def run(
         give_back()  # the table is made without the model
         write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
         for side in SIDES:
-            link_or_copy(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
+            copy_file(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
         journal.remove()
     (context.folder / _ROWS).unlink()
     mean = done.total / done.pairs if done.pairs else None

@@ -12,8 +12,9 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
-from align.model.reading import check_files
-from align.model.shipped import find_model
+from align.model.checksums import check
+from align.model.reading import check_files, table_files
+from align.model.shipped import MODEL, find_model
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler_priors import LexicalPrior, from_links, from_spelling
@@ -24,11 +25,12 @@ from pipeline.stages.lexicon.places import LINKS
 
 @dataclass(frozen=True)
 class PriorModel:
-    """The tables of a model, and the ids in this corpus of its words (-1 for none)."""
+    """Tables of a model, the ids in this corpus of its words (-1 for none), whether they had checksums."""
 
     lexicon: Lexicon
     links: ExpectedLinks | None
     ids: tuple[np.ndarray, np.ndarray]
+    checked: bool
 
     def renumbered(self, n_source: int, n_target: int) -> Lexicon:
         """Return the tables over the vocabularies of this corpus."""
@@ -38,7 +40,7 @@ class PriorModel:
 def prior_folder(config: Config, prior: str) -> Path:
     """Return the folder of the prior: beside the configuration file, else where any model is found."""
     beside = config.path.parent / prior
-    return beside if (beside / "model.json").is_file() else find_model(prior)
+    return beside if (beside / MODEL).is_file() else find_model(prior)
 
 
 def local_files(config: Config) -> list[Path]:
@@ -54,12 +56,14 @@ def local_files(config: Config) -> list[Path]:
         return []
     folder = prior_folder(config, prior)
     check_files(folder)
-    return [folder / "model.json", *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
+    return [folder / MODEL, *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
 
 
 def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary]) -> PriorModel:
     """Return the tables of a model; InputError if they are not of the corpus's languages or of its words."""
-    ours, theirs = _languages(preprocess / "text.json"), _languages(folder / "model.json", "text")
+    names = [f"{side}.vocabulary.tsv" for side in SIDES]
+    checked = check(folder, [MODEL, *names])
+    ours, theirs = _languages(preprocess / "text.json"), _languages(folder / MODEL, "text")
     if ours != theirs:
         raise InputError(
             f"lexicon.prior: {folder} is of {'-'.join(theirs)}, the corpus of {'-'.join(ours)}; "
@@ -67,11 +71,11 @@ def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary
         )
     if not (folder / "lexicon").is_dir():
         raise InputError(f"lexicon.prior: {folder} has no lexicon; give a model with lexical features")
+    links = folder / "lexicon" / LINKS
+    check(folder, table_files(links=links.is_dir()))
     source_ids, target_ids = (
         np.array([words.index.get(word, -1) for word in Vocabulary.load(path).words], dtype=np.int64)
-        for words, path in zip(
-            vocabularies, (folder / f"{side}.vocabulary.tsv" for side in SIDES), strict=True
-        )
+        for words, path in zip(vocabularies, (folder / name for name in names), strict=True)
     )
     lexicon = Lexicon.load(folder / "lexicon")
     sizes = len(lexicon.source_counts), len(lexicon.target_counts)
@@ -80,9 +84,8 @@ def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary
             f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
             f"{len(source_ids)} and {len(target_ids)}; get the model again"
         )
-    links = folder / "lexicon" / LINKS
     found = ExpectedLinks.load(links, lexicon) if links.is_dir() else None
-    return PriorModel(lexicon, found, (source_ids, target_ids))
+    return PriorModel(lexicon, found, (source_ids, target_ids), checked)
 
 
 def prior_counts(

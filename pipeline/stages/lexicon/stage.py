@@ -12,6 +12,7 @@ from typing import Annotated
 
 from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
+from align.model.checksums import UNCHECKED
 from align.statistics.lexicon import Lexicon
 from pipeline.config.options import above, at_least, between
 from pipeline.stages.lexicon.places import clear_work
@@ -72,6 +73,8 @@ def run(
     folder = context.inputs["preprocess"]
     vocabularies = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
     old = None if prior is None else load_prior(prior_folder(context.config, prior), folder, vocabularies)
+    if prior is not None and old is not None and not old.checked:
+        context.warn(f"{prior_folder(context.config, prior)}: {UNCHECKED}")
     selection = Selection(
         context,
         pairs,

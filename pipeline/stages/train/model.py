@@ -14,7 +14,7 @@ from align.core.files import text_file
 from align.features import GROUPS, Resources
 from align.model.folder import Model
 from align.model.shipped import MODEL, WEIGHTS, find_weights
-from align.model.weights import TABLE, Weights, missing_note
+from align.model.weights import TABLE, Weights, missing_note, remarks
 from align.solvers import Row
 from pipeline.config.configuration import Config
 from pipeline.stages.featurize import load_resources
@@ -57,14 +57,22 @@ def origin_of(context: StageContext, names: tuple[str, ...]) -> np.ndarray | Non
     """Return what ``train.weights`` says of features, 0 for those it does not know; None without any."""
     if context.config.option("train.weights") == NO_WEIGHTS:
         return None
-    return Weights.load(weights_folder(context.config)).named(names)
+    return _load(context, weights_folder(context.config)).named(names)
+
+
+def _load(context: StageContext, folder: Path) -> Weights:
+    """Return given weights, and say what there is to say of them."""
+    found = Weights.load(folder)
+    for remark in remarks(found):
+        context.warn(f"{folder}: {remark}")
+    return found
 
 
 def take_weights(context: StageContext) -> None:
     """Write the model of given weights and this corpus's statistics."""
     folder = weights_folder(context.config)
     resources = resources_of(context)
-    given = Weights.load(folder).of_features(resources, where=folder)
+    given = _load(context, folder).of_features(resources, where=folder)
     if given.missing:
         context.warn(f"{folder}: {missing_note(given.missing)}")
     needed = {need for group in given.groups for need in GROUPS[group].needs}
@@ -112,7 +120,7 @@ def text_of(context: StageContext) -> dict[str, Any]:
 
 
 def write_model(context: StageContext, model: Model) -> None:
-    """Write the model folder; what other stages wrote already is linked."""
+    """Write the model folder; what other stages wrote already is copied."""
     preprocess, embed, lexicon = (context.inputs[name] for name in ("preprocess", "embed", "lexicon"))
     model.save(context.folder, vocabularies_from=preprocess, lexicon_from=lexicon, vectors_from=embed)
 
