@@ -259,11 +259,6 @@ class TestConvert:
         )
         assert (status, "error: <stdin>:1: 1 tokens, but 2 in the text given" in err) == (2, True)
 
-    def test_a_link_beyond_the_end_is_never_written_on(self, run):
-        words = "convert --from pharaoh --to jsonl -o out --source s --target t"
-        status, _, err = run(words, stdin="0-0\n\n0-1\n", **self.TEXT)
-        assert (status, "error: <stdin>:3: link 0-1 " in err, Path("out").exists()) == (2, True, False)
-
     def test_numbers_of_lines_must_agree(self, run):
         words = "convert --from pharaoh --to jsonl -o out --source s --target t"
         for stdin, count in (("0-0\n", 1), ("0-0\n\n0-0\n\n\n", 5)):

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 
-from align.cli import links as links_command
 from align.cli.main import main
 from align.model import shipped
 from align.model.aligner import Aligner
@@ -50,16 +49,6 @@ class TestLinks:
         assert (
             run("links --model toy -i rows.gz", **{"rows.gz": gzip.compress(ROW.encode())})[1] == f"{LINKS}\n"
         )
-
-    def test_line_n_for_line_n_over_blocks(self, run, monkeypatch):
-        rows = [f"see {i} dog\tvois {i} chien\n" if i % 3 else "bad row\n" for i in range(100)]
-        whole = run("links --model toy", stdin="".join(rows))
-        monkeypatch.setattr(links_command, "_PAIRS_AT_A_TIME", 7)
-        status, out, err = run("links --model toy", stdin="".join(rows))
-        assert (status, out, err) == whole
-        assert out.split("\n")[:-1] == ["0-0 1-1 2-2" if i % 3 else "" for i in range(100)]
-        assert err.count("\n") == 34
-        assert "<stdin>:4: 1 field(s) instead of 2 with a TAB between; the line is left empty\n" in err
 
     def test_bad_rows_give_empty_lines_and_status_0(self, run):
         bytes_of_no_text = b"good house\tbon maison\n\xff\xfe see\tvois\n\tchien\n \t \nhouse\tmaison\n"
@@ -137,12 +126,6 @@ class TestLinks:
         assert status == 2
         assert Path("out").read_text(encoding="utf-8") == "old\n"
         assert not list(Path().glob(".out*"))
-
-    def test_too_long_a_pair_is_a_bad_row(self, run):
-        row = " ".join(["a"] * 2000) + "\t" + " ".join(["b"] * 2000) + "\n"
-        status, out, err = run("links --model toy", stdin=ROW + row + ROW)
-        assert (status, out) == (0, f"{LINKS}\n\n{LINKS}\n")
-        assert "<stdin>:2: pair: 2000 and 2000 words without a place to split" in err
 
     @pytest.mark.parametrize(
         ("words", "message"),

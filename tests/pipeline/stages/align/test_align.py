@@ -208,15 +208,6 @@ class TestStoredPosteriors:
 
 
 class TestSharing:
-    def test_the_same_bytes_for_any_block_and_any_number_of_jobs(self, inputs, tmp_path):
-        run(inputs, tmp_path / "whole")
-        expected = files(tmp_path / "whole")
-        assert set(expected) == {"links.txt", "scores.txt", "links.parquet", "source.txt", "target.txt"}
-        for block, jobs in ((1, 1), (3, 1), (2, 2)):
-            folder = tmp_path / f"{block}-{jobs}"
-            run(inputs, folder, block=block, jobs=jobs)
-            assert files(folder) == expected, (block, jobs)
-
     def test_row_groups_do_not_depend_on_blocks(self, inputs, tmp_path, monkeypatch):
         monkeypatch.setattr(align_table, "_ROWS_AT_A_TIME", 7)
         for block in (1, 100):
@@ -453,14 +444,3 @@ class TestOddCorpora:
         assert pq.read_table(tmp_path / "out" / "links.parquet").num_rows == 0
         assert context.notes["mean_score"] is None
         json.dumps(context.notes)
-
-    def test_a_link_outside_its_pair_stops_the_stage(self, inputs, tmp_path, monkeypatch):
-        def stray(self, block, **options):
-            links = Alignments.build(
-                *np.zeros((3, 1), np.int64), *np.ones((2, 1)), *np.ones((2, len(block.corpus)))
-            )
-            return Alignments(links.offsets, links.source + 40, *list(vars(links).values())[2:])
-
-        monkeypatch.setattr(Aligner, "align_block", stray)
-        with pytest.raises(AssertionError, match="a link outside its pair in line 2"):
-            run(inputs, tmp_path / "out")

@@ -284,15 +284,6 @@ def test_language_tags_before_a_speech_go_and_are_counted(run):
     assert result.summary["changes"]["language_tags"] == 2
 
 
-def test_identical_pairs_are_aligned_but_say_nothing_of_translation(run):
-    result = run(["The end", "12.", "a b"], ["The end", "12.", "x y"])
-    assert result.reasons == [(1, "identical", "no-statistics")]
-    assert result.used.tolist() == [False, True, True]
-    assert result.text[0][0] == "The end"
-    # They are in the vocabulary, not in its counts.
-    assert dict(zip(result.words[0].words, result.words[0].counts.tolist(), strict=True))["the"] == 0
-
-
 def test_lengths_far_apart_say_nothing_of_translation(run):
     long = " ".join(f"word{number}" for number in range(21))
     result = run([long, "a b c d e f g h i"], ["un deux trois quatre", "x"], options={"max_ratio": 5.0})
@@ -317,18 +308,6 @@ def test_long_pairs_are_split_to_parallel_parts_that_keep_their_places(run):
     assert result.text[0][1].startswith("The first sentence is here now . The second")
     assert result.rejects == []
     assert result.summary["split_pairs"] == 1
-
-
-def test_what_cannot_be_split_is_rejected_and_nothing_is_cut_off(run):
-    long = " ".join(["word"] * 1500)
-    result = run(["a", long, "b"], ["x", "mot", "y"])
-    assert result.reasons == [(2, "too_long", "dropped")]
-    assert "1500 and 1 analysis tokens, over 100, and no place to split" in result.rejects[0]["detail"]
-    assert result.text[0] == ["a", "", "b"]
-    assert result.lines.tolist() == [0, 2]
-    assert result.spans(1) == []
-    whole = run(["a", long], ["x", long.replace("word", "mot")], options={"max_length": 2000})
-    assert whole.corpus.source.lengths().tolist() == [1, 1500]
 
 
 def test_a_part_that_cannot_be_used_is_reported_and_the_others_stay(run):
