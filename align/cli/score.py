@@ -63,7 +63,8 @@ def run(args: argparse.Namespace) -> int:
         args.hyp, format=args.hyp_format, base=args.hyp_base, reverse=args.reverse, **common
     )
     bases = {"gold": sides.gold_base(gold, hypothesis)}
-    gold = sides.settle(gold, bases["gold"])
+    hint = "its links seem to be target first: swap --source and --target, and add --reverse"
+    gold = sides.settle(gold, bases["gold"], hint=hint)
     hypothesis = sides.with_text_of(hypothesis, gold)
     bases["hyp"] = sides.hypothesis_base(hypothesis, [pair.links for pair in gold.pairs])
     hint = "leave out --reverse" if args.reverse else "swap its sides with --reverse"

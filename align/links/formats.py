@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
 
 from align.core.errors import InputError
 from align.data.streams import open_text
@@ -148,10 +148,10 @@ def read(
     return rebased(pairs, first, name=name, ambiguous=ambiguous, on_base=on_base)
 
 
-def read_file(path: str | Path, *, format: str = "pharaoh", base: int | None = None) -> list[AlignedPair]:
-    """Return all pairs of a file, packed or not; see :func:`read`."""
+def read_file(path: str | Path, *, format: str = "pharaoh", **options: Any) -> list[AlignedPair]:
+    """Return all pairs of a file, packed or not; see :func:`read`, which has the further options."""
     with open_text(path) as stream:
-        return list(read(stream, format=format, name=str(path), base=base))
+        return list(read(stream, format=format, name=str(path), **options))
 
 
 def read_text(stream: BinaryIO, name: str) -> Iterator[list[str]]:

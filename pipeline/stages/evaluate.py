@@ -55,6 +55,8 @@ def run(
     gold = read_gold(context)
     if gold is not None and gold.doubt:
         context.warn(f"{gold.path}: taken to count from 0, but {gold.doubt}; set gold.base to 0 or 1")
+    for note in gold.notes if gold is not None else ():
+        context.say(note)
     aligner = Aligner.load(context.inputs["train"])
     links = []
     if gold is not None:

@@ -33,6 +33,7 @@ class Gold:
     doubt: str  # why they may count from 1 though read as counting from 0; empty where that is clear
     base: int = 0  # what the file was taken to count from
     otherwise: list[list[Link]] | None = None  # the links, had it counted from the other, if it can
+    notes: tuple[str, ...] = ()  # what was left out in reading
 
     def __len__(self) -> int:
         return len(self.links)
@@ -61,7 +62,9 @@ def read_gold(context: StageContext) -> Gold | None:
     path = str(place["links"])
     source, target = (_tokens(context.inputs["preprocess"] / f"gold.{side}.txt") for side in SIDES)
     kind = find_format(format)
-    pairs = read_file(path, format=format, base=0 if kind.base is None else None)  # as they are
+    notes: list[str] = []
+    as_they_are = 0 if kind.base is None else None
+    pairs = read_file(path, format=format, base=as_they_are, on_note=notes.append)
     if not kind.every_pair:  # such a file is silent about pairs without links at its end
         pairs += [AlignedPair([])] * (len(source) - len(pairs))
     if not len(pairs) == len(source) == len(target):
@@ -93,7 +96,7 @@ def read_gold(context: StageContext) -> Gold | None:
         for link in pair
     ):
         otherwise = None
-    return Gold(path, source, target, links, doubt, taken, otherwise)
+    return Gold(path, source, target, links, doubt, taken, otherwise, tuple(notes))
 
 
 def _tokens(path: Path) -> list[list[str]]:

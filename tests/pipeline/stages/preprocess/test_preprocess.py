@@ -356,20 +356,6 @@ def test_gold_text_outside_the_corpus_is_in_the_vocabulary_alone(run):
     assert counts == {"deux": 1, "un": 1, "mot": 0, "nouveau": 0, "rien": 0}
 
 
-def test_gold_pairs_in_the_corpus_are_counted_once_and_said(run):
-    result = run(["x", "", "One  two", "one two"], ["y", "z", "Un deux", "un deux"], gold=GOLD)
-    assert result.summary["gold_pairs_in_corpus"] == 1
-    assert result.said.warnings == [
-        "preprocess: 1 of 3 gold pairs are in the corpus too: they are no unseen text "
-        "(their words are counted once)"
-    ]
-    # parts: "x", the first of the two equal ones, the other
-    assert np.load(result.folder / "gold_in_corpus.npy").tolist() == [-1, -1, 1]
-    counts = dict(zip(result.words[1].words, result.words[1].counts.tolist(), strict=True))
-    assert counts == {"un": 3, "deux": 2, "mot": 1, "nouveau": 1, "rien": 1, "y": 1}
-    assert run(["two one"], ["deux un"], gold=GOLD).said.warnings == []
-
-
 def test_a_gold_text_that_cannot_be_read_stops(run):
     with pytest.raises(InputError, match=r"gold\.source:3: .*0xe9.*mend this pair in both gold files"):
         run(["a"], ["b"], gold=(b"x\ny\ncaf\xe9\nz\n", ["x", "y", "z", "z"]))
