@@ -102,6 +102,12 @@ def open_bitext(
     return _read_files(paths[0], paths[1], encoding, limit, advice)
 
 
+def count_lines(path: str | Path) -> int:
+    """Return the number of lines of a file, packed or not, as :func:`open_bitext` counts them."""
+    with open_text(path) as stream:
+        return _Lines(stream, name_of(path)).count_all()
+
+
 def check_encoding(encoding: str) -> None:
     """Refuse what Python does not know, and encodings whose line feed is not the single byte 0x0A.
 

@@ -44,7 +44,7 @@ def parse_pharaoh(text: str, *, where: str = "links") -> list[Link]:
     for word in fields(text):
         match = _LINK.fullmatch(word)
         if match is None:
-            raise InputError(f"{where}: {word[:80]!r} is not a link like 0-0 or 1p2; {_advice(word, text)}")
+            raise InputError(f"{where}: {word[:80]!r} is not a link like 0-0 or 1p2; {advice(word, text)}")
         source, mark, target, score = match.groups()
         number = None if score is None else finite(score, where=where)
         links.append(Link(int(source), int(target), mark == "-", number))
@@ -106,15 +106,16 @@ def finite(score: str, *, where: str) -> float:
     return number
 
 
-def _advice(word: str, line: str) -> str:
-    """Say what to do about a word that is not a link, going by what the line looks like."""
+def advice(word: str, line: str, *, own: str = "pharaoh") -> str:
+    """Say what to do about a word that is not a link of its ``own`` format, by what the line looks like."""
     for format, matches in (
+        ("pharaoh", _LINK.fullmatch(word)),
         ("berkeley", _BERKELEY.fullmatch(word)),
         ("wpt", _WPT.fullmatch(line.strip(" \t"))),
         ("jsonl", line.startswith("{")),
         ("giza", line.startswith("# Sentence pair")),
         ("tmx", line.startswith("<")),
     ):
-        if matches:
+        if matches and format != own:
             return f"this looks like the {format} format: name it"
     return "mend the line, or name the format of the file"

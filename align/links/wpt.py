@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable
 from align.core.errors import InputError
 from align.links.lines import fields
 from align.links.link import AlignedPair, Link, tidy
-from align.links.pharaoh import SCORE, finite
+from align.links.pharaoh import SCORE, advice, finite
 
 # A pair's number this far beyond the number of pairs seen is a slip, not a gap.
 GAP = 1_000_000
@@ -72,7 +72,8 @@ def _parse(line: str, where: str) -> tuple[int, Link]:
         sure = rest.pop(0) == "S"
     score = finite(rest.pop(), where=where) if len(rest) == 1 and _SCORE.fullmatch(rest[0]) else None
     if rest or len(numbers) < 3 or not all(_NUMBER.fullmatch(word) for word in numbers):
-        raise InputError(f"{where}: {line[:80]!r} is not a wpt link like '0001 3 4 P'; mend the line")
+        what = advice(words[0], line, own="wpt")
+        raise InputError(f"{where}: {line[:80]!r} is not a wpt link like '0001 3 4 P'; {what}")
     pair, source, target = map(int, numbers)
     if pair == 0:
         raise InputError(f"{where}: pair 0; the wpt format counts pairs from 1: mend the number")

@@ -148,6 +148,15 @@ def read_vec(path: Path, words: Sequence[str], *, track: Track = lambda rows, to
     return reader.finish()
 
 
+def first_words(path: Path, count: int) -> list[str]:
+    """Return the words of the first ``count`` rows of a text file of vectors, plain or packed."""
+    with open_text(path) as stream:
+        first, _, dim = read_start(stream, path)
+        rest = iter(lambda: stream.readline(LONGEST), b"")
+        rows = (split_row(line.strip(b" \t\r\n"), dim) for line in itertools.chain(first, rest))
+        return [row[0].decode("utf-8", "replace") for row in itertools.islice(rows, count) if row is not None]
+
+
 @dataclass(frozen=True)
 class Coverage:
     """How much of a corpus has vectors."""

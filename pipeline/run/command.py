@@ -92,7 +92,11 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--list", nargs="?", const="", metavar="STAGE", help="the stages' state, or a stage's options"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would be run and why; touch nothing")
+    parser.add_argument(
+        "--dry-run",
+        action="store_true",
+        help="say what would be run and why, check what a run would; touch nothing",
+    )
     parser.add_argument("--quiet", action="store_true", help="only results, warnings and errors")
     parser.add_argument("--debug", action="store_true", help="show tracebacks")
     return parser
@@ -101,6 +105,7 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     # The stages' libraries take a second to load: a wrong option is told before.
     settings = _settings(options)
+    from pipeline.run.checks import check
     from pipeline.run.forecast import memory_lines
     from pipeline.run.graph import DEFAULT_CONFIG, STAGES
 
@@ -130,6 +135,7 @@ def _run(options: argparse.Namespace) -> int:
                 workers = None if options.scheduler else settings.jobs
                 for line in memory_lines(config, steps, settings, engine=options.engine, workers=workers):
                     print(f"  {line}")
+                check(config, steps, settings, warn=Reporter(config.name).warn)
         return 0
     with open_engine(options.engine, jobs=settings.processes, scheduler=options.scheduler) as engine:
         if len(paths) == 1:
@@ -149,6 +155,7 @@ def _load(path: Path, options: argparse.Namespace) -> Config:
 def _corpus(
     config: Config, names: list[str], forced: frozenset[str], settings: Settings, engine: Engine
 ) -> runner.Outcome:
+    from pipeline.run.checks import check, check_fetched
     from pipeline.run.forecast import memory_lines
     from pipeline.run.graph import STAGES
 
@@ -157,7 +164,13 @@ def _corpus(
     kind = "dask" if engine.remote else "local"
     for line in memory_lines(config, steps, settings, engine=kind, workers=engine.workers()):
         reporter.say(line)
-    return runner.run(steps, config, settings, engine)
+    check(config, steps, settings, warn=reporter.warn)
+
+    def look_again(made: str) -> None:
+        if made == "download":
+            check_fetched(config, steps, settings, warn=reporter.warn)
+
+    return runner.run(steps, config, settings, engine, on_made=look_again)
 
 
 def _batch(

@@ -84,16 +84,31 @@ def _look(config: Config, steps: Sequence[Step]) -> tuple[int | None, str]:
         places = corpus["files"] or [corpus[key] for key in ("tsv", "joint") if corpus[key]]
         paths = [place for place in places if not is_url(place)]
     limit = config.option("corpus.limit")
-    lines = _estimated_lines(Path(paths[0])) if paths else None
-    if lines is None:
+    found = _estimated(Path(paths[0])) if paths else None
+    if found is None:
         when = "text is read" if "download" in done or paths or config.values["corpus"]["tmx"] else "download"
         return limit, f"at most {limit} pairs" if limit else f"pairs not known before the {when}"
-    pairs = min(lines, limit or lines)
+    pairs = min(found[0], limit or found[0])
     return pairs, f"about {pairs} pairs by the size of the text"
 
 
-def _estimated_lines(path: Path) -> int | None:
-    """Return about how many lines a text has, None where it cannot be read."""
+def text_bytes(paths: Sequence[Path], limit: int | None) -> int | None:
+    """Return about how many bytes a text has, its first ``limit`` lines, unpacked; None if it is not known.
+
+    Parameters
+    ----------
+    paths : sequence of Path
+        Its files: of one side each, or of both.
+    limit : int, optional
+        Lines of each that count.
+    """
+    found = [_estimated(path) for path in paths]
+    sizes = [size * min(1.0, (limit or lines) / max(lines, 1)) for lines, size in filter(None, found)]
+    return int(sum(sizes)) if len(sizes) == len(paths) else None
+
+
+def _estimated(path: Path) -> tuple[int, int] | None:
+    """Return about how many lines and bytes a text has, None where it cannot be read."""
     try:
         with open_text(path) as text:
             begin = text.read(_LOOKED_AT)
@@ -102,10 +117,11 @@ def _estimated_lines(path: Path) -> int | None:
         return None
     lines = begin.count(b"\n")
     if len(begin) < _LOOKED_AT:
-        return lines
+        return lines, len(begin)
     with open(path, "rb") as raw:
         plain = raw.read(64) == begin[:64]
-    return int(lines / len(begin) * size / (1.0 if plain else _PACKED))
+    whole = int(size / (1.0 if plain else _PACKED))
+    return int(lines / len(begin) * whole), whole
 
 
 def _takes(name: str, pairs: int, settings: Settings, cluster: str, sample: int | None) -> str:

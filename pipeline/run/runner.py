@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 import uuid
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from importlib import metadata
@@ -58,8 +58,25 @@ class Outcome:
     results: list[str] = field(default_factory=list)
 
 
-def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engine) -> Outcome:
+def run(
+    steps: Sequence[Step],
+    config: Config,
+    settings: Settings,
+    engine: Engine,
+    *,
+    on_made: Callable[[str], None] = lambda name: None,
+) -> Outcome:
     """Run the steps of a plan that are to be run, one after the other, and point ``latest/`` at all.
+
+    Parameters
+    ----------
+    steps : sequence of Step
+    config : Config
+    settings : Settings
+    engine : Engine
+        Where blocks of work run.
+    on_made : function
+        Called with the name of each stage that was run, when its result is published.
 
     Raises
     ------
@@ -97,6 +114,8 @@ def run(steps: Sequence[Step], config: Config, settings: Settings, engine: Engin
             outcome.results += results
             folders[name] = step.folder
             update_latest(root / "latest", step.folder)
+            if step.run:
+                on_made(name)
         for what, path in _shown(steps, root / "latest").items():
             reporter.say(f"{what}: {path}")
     outcome.seconds = time.perf_counter() - begun

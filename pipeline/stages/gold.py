@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -38,12 +39,31 @@ class Gold:
     def __len__(self) -> int:
         return len(self.links)
 
+    def check_training(self, train: int) -> None:
+        """Refuse a training part, the first ``train`` pairs (gold.train), that nothing can be learnt from.
+
+        Raises
+        ------
+        InputError
+            If there are not so many pairs, or none of them has a sure link.
+        """
+        if train > len(self):
+            raise InputError(f"gold.train: {train} is more than the {len(self)} gold pairs; give fewer")
+        links = [link for pair in self.links[:train] for link in pair]
+        if train and not links:
+            raise InputError(
+                f"{self.path}: none of the first {train} pairs has a link; nothing can be learnt: raise "
+                "gold.train, or set it to 0"
+            )
+        if train and not any(link.sure for link in links):
+            raise InputError(
+                f"{self.path}: none of the first {train} pairs has a sure link, and possible ones alone "
+                "teach nothing; mark sure links, or set train.labels to silver"
+            )
+
 
 def read_gold(context: StageContext) -> Gold | None:
     """Read the gold of a corpus, which the stages download and preprocess left, by [gold].
-
-    ``gold.base`` None: told by the links (:func:`detect_base`), and 0 where they do not tell. A format that
-    fixes it (wpt) is read by its own rule.
 
     Returns
     -------
@@ -53,14 +73,42 @@ def read_gold(context: StageContext) -> Gold | None:
     Raises
     ------
     InputError
-        If the links are not of the format, of another number of pairs, or outside their sentences.
+        As :func:`fit_gold`.
     """
-    format, base = context.option("gold.format"), context.option("gold.base")
     place = load_sources(context.inputs["download"])["gold"]
     if place is None:
         return None
-    path = str(place["links"])
     source, target = (_tokens(context.inputs["preprocess"] / f"gold.{side}.txt") for side in SIDES)
+    format, base = context.option("gold.format"), context.option("gold.base")
+    return fit_gold(str(place["links"]), source, target, format=format, base=base)
+
+
+def fit_gold(
+    path: str,
+    source: Sequence[list[str]],
+    target: Sequence[list[str]],
+    *,
+    format: str = "pharaoh",
+    base: int | None = None,
+) -> Gold:
+    """Read gold links and check them against their text.
+
+    Parameters
+    ----------
+    path : str
+        The file of the links.
+    source, target : sequence of list of str
+        The surface tokens of each pair.
+    format : str
+        A key of :data:`align.links.FORMATS`. One that fixes the base (wpt) is read by its own rule.
+    base : {0, 1}, optional
+        What the links count from. None: told by them (:func:`detect_base`), and 0 where they do not tell.
+
+    Raises
+    ------
+    InputError
+        If the links are not of the format, of another number of pairs, or outside their sentences.
+    """
     kind = find_format(format)
     notes: list[str] = []
     as_they_are = 0 if kind.base is None else None
@@ -96,7 +144,7 @@ def read_gold(context: StageContext) -> Gold | None:
         for link in pair
     ):
         otherwise = None
-    return Gold(path, source, target, links, doubt, taken, otherwise, tuple(notes))
+    return Gold(path, list(source), list(target), links, doubt, taken, otherwise, tuple(notes))
 
 
 def _tokens(path: Path) -> list[list[str]]:

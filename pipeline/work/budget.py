@@ -6,7 +6,7 @@ machine or on ``--jobs``, as they decide how many pairs the lexicon is learnt fr
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from align.core.errors import InputError
 from pipeline.work.resources import parse_size, show_size
@@ -23,6 +23,10 @@ LEAST = 400 * MB
 # What a process holds in align (libraries, more kernels, pieces of the model's tables), the largest block of
 # pairs that it works at, and what words take for each byte of the files of vocabularies.
 ALIGN_PROCESS, ALIGN_BLOCK, ALIGN_WORDS = 270 * MB, 80 * MB, 20
+
+# What the results of the stages that grow with the text take on the disk, for each of its bytes: a little
+# less than measured, so that nothing is refused that has room.
+DISK_A_BYTE = {"preprocess": 3.5, "lexicon": 1.0, "align": 1.5}
 
 # Finding the candidates of a block of pairs, and a chain's own block.
 _BLOCK = 25 * MB
@@ -102,3 +106,8 @@ def align_memory(pairs: int, workers: int) -> int:
 def inspect_memory(pairs: int) -> int:
     """Return about what the stage ``inspect`` takes: the model's tables as the report wants them."""
     return BASE + int(250 * MB * (pairs / 200_000) ** 0.68)
+
+
+def disk_space(text: int, stages: Iterable[str]) -> int:
+    """Return what the results of some stages take on the disk at least, of so many bytes of text."""
+    return int(sum(DISK_A_BYTE.get(name, 0.0) for name in stages) * text)

@@ -36,8 +36,9 @@ from pipeline.work.stage import StageContext
 
 SOURCES = "sources.json"
 
-_VECTORS_KEYS = ("source", "target", "dictionary")
-_CORPUS_KEYS = ("source", "target", "files", "url", "tsv", "tmx", "joint", "sha256")
+VECTORS_KEYS = ("source", "target", "dictionary")
+GOLD_KEYS = ("files", "links")
+CORPUS_KEYS = ("source", "target", "files", "url", "tsv", "tmx", "joint", "sha256")
 
 
 def run(
@@ -87,9 +88,9 @@ def run(
     )
     sources = Sources(context.folder, downloader)
     # The section's own checks were made when it was read; its name does not matter here.
-    corpus = corpus_options(name="corpus", **{key: context.option(f"corpus.{key}") for key in _CORPUS_KEYS})
-    vectors = vectors_options(**{key: context.option(f"vectors.{key}") for key in _VECTORS_KEYS})
-    gold = gold_options(**{key: context.option(f"gold.{key}") for key in ("files", "links")})
+    corpus = corpus_options(name="corpus", **{key: context.option(f"corpus.{key}") for key in CORPUS_KEYS})
+    vectors = vectors_options(**{key: context.option(f"vectors.{key}") for key in VECTORS_KEYS})
+    gold = gold_options(**{key: context.option(f"gold.{key}") for key in GOLD_KEYS})
     found = {
         "corpus": _corpus(sources, corpus, mirror),
         "vectors": _vectors(sources, corpus, vectors),
@@ -140,7 +141,7 @@ def _corpus(sources: Sources, corpus: CorpusOptions, mirror: str | None) -> dict
         kept = [sources.keep(source, f"corpus.{side}") for source, side in zip(found, SIDES, strict=True)]
         return _described("files", kept, found)
     if corpus.kind == "joint" or sources.checked(found[0], archive_kind) is None:
-        kind = corpus.kind if corpus.kind != "url" else sources.checked(found[0], _kind_of_text)
+        kind = corpus.kind if corpus.kind != "url" else sources.checked(found[0], kind_of_text)
         return _described(kind, [sources.keep(found[0], "corpus")], found)
     if corpus.kind == "url":
         return _described("files", _unpacked_pair(sources, found[0], corpus), found)
@@ -178,7 +179,7 @@ def _unpacked_pair(sources: Sources, source: SourceFile, corpus: CorpusOptions) 
 
 def _vectors(sources: Sources, corpus: CorpusOptions, options: VectorsOptions) -> dict[str, str | None]:
     """Take the vectors and the dictionary, as far as there are any."""
-    found: dict[str, str | None] = dict.fromkeys(_VECTORS_KEYS)
+    found: dict[str, str | None] = dict.fromkeys(VECTORS_KEYS)
     for key, language in (("source", corpus.source), ("target", corpus.target)):
         value = getattr(options, key)
         if value is not None:
@@ -244,7 +245,7 @@ def _is_packed_model(path: Path) -> bool:
         return stream.peek(4)[:4] == MAGIC
 
 
-def _kind_of_text(path: Path) -> str:
+def kind_of_text(path: Path) -> str:
     """Tell the kind of a bitext in a single file from its first line."""
     with open_text(path) as stream:
         line = stream.readline(LINE_LIMIT).lstrip(b"\xef\xbb\xbf")

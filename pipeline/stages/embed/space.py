@@ -42,12 +42,17 @@ class Space:
         return " and ".join(map(str, self.files)) if self.files else "vectors trained on the corpus"
 
 
+def check_dictionary(method: str, path: str | None) -> None:
+    """Refuse to learn a map from a dictionary where none is given."""
+    if method == "file" and path is None:
+        raise InputError("vectors.dictionary: missing, but embed.dictionary is file; set it, or choose auto")
+
+
 def find_seeds(
     context: StageContext, words: Words, sides: list[np.ndarray], path: str | None, method: str
 ) -> tuple[np.ndarray, dict[str, Any]]:
     """Find the word pairs to learn from, all of them with vectors, int64, shape (d, 2)."""
-    if method == "file" and path is None:
-        raise InputError("vectors.dictionary: missing, but embed.dictionary is file; set it, or choose auto")
+    check_dictionary(method, path)
     facts: dict[str, Any] = {}
     if path is not None and method in ("auto", "file"):
         pairs, counts = read_dictionary(Path(path), *words.vocabularies)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -111,23 +111,33 @@ def read_words(context: StageContext) -> Words:
     return Words((source, target), text, (context.option("corpus.source"), context.option("corpus.target")))
 
 
-def read_given(
-    context: StageContext, words: Words, files: dict[str, str | None]
-) -> tuple[list[np.ndarray], dict[str, Any]]:
-    """Read the given vectors of both sides; both must have the same number of dimensions."""
+def check_given(files: Mapping[str, Any]) -> None:
+    """Refuse to go by given vectors where there are none."""
     for side in SIDES:
         if files[side] is None:
             raise InputError(
                 f"vectors.{side}: missing, but embed.vectors is given; "
                 "set vectors.source and vectors.target, or embed.vectors to auto"
             )
-    paths = [Path(str(files[side])) for side in SIDES]
+
+
+def check_dimensions(paths: Sequence[Path]) -> None:
+    """Refuse vectors of two sides that can never be in one space, by their beginnings alone."""
     dims = [model_dimension(path) if is_model(path) else text_dimension(path) for path in paths]
     if dims[0] != dims[1]:
         raise InputError(
             f"{paths[0]} has {dims[0]} dimensions but {paths[1]} has {dims[1]}; "
             "give vectors of the same number of dimensions"
         )
+
+
+def read_given(
+    context: StageContext, words: Words, files: dict[str, str | None]
+) -> tuple[list[np.ndarray], dict[str, Any]]:
+    """Read the given vectors of both sides; both must have the same number of dimensions."""
+    check_given(files)
+    paths = [Path(str(files[side])) for side in SIDES]
+    check_dimensions(paths)
     read = [
         _read(context, path, vocabulary) for path, vocabulary in zip(paths, words.vocabularies, strict=True)
     ]

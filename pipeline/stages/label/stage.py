@@ -191,8 +191,7 @@ def _gold(context: StageContext, least: float) -> tuple[np.ndarray, Labels, dict
     gold = read_gold(context)
     if gold is None:
         raise InputError("gold.train: there is no gold; set gold.files and gold.links, or gold.train to 0")
-    if train > len(gold):
-        raise InputError(f"gold.train: {train} is more than the {len(gold)} gold pairs; give fewer")
+    gold.check_training(train)
     block = Corpus.load(context.inputs["preprocess"] / "gold").block(0, train)
     similarity, _, _ = edge_values(Lexicon.load(context.inputs["lexicon"], mapped=True), block)
     fertility = links_a_word(context.option("train.solver"), context.option("train.fertility"))
@@ -205,13 +204,6 @@ def _gold(context: StageContext, least: float) -> tuple[np.ndarray, Labels, dict
         least=least,
     )
     linked = np.flatnonzero(np.diff(labels.offsets) > 0)
-    if not len(linked):
-        raise InputError(f"{gold.path}: none of the first {train} pairs has a link; nothing can be learnt")
-    if not labels.sure.any():
-        raise InputError(
-            f"{gold.path}: none of the first {train} pairs has a sure link, and possible ones alone teach "
-            "nothing; mark sure links, or set train.labels to silver"
-        )
     sure = sum(link.sure for pair in gold.links[:train] for link in pair)
     figures = {
         "pairs": len(linked),

@@ -56,14 +56,19 @@ def local_files(config: Config) -> list[Path]:
         return []
     folder = prior_folder(config, prior)
     check_files(folder)
-    return [folder / MODEL, *(folder / f"{side}.vocabulary.tsv" for side in SIDES), folder / "lexicon"]
+    return [folder / MODEL, *(folder / name for name in _vocabularies()), folder / "lexicon"]
 
 
-def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary]) -> PriorModel:
-    """Return the tables of a model; InputError if they are not of the corpus's languages or of its words."""
-    names = [f"{side}.vocabulary.tsv" for side in SIDES]
-    checked = check(folder, [MODEL, *names])
-    ours, theirs = _languages(preprocess / "text.json"), _languages(folder / MODEL, "text")
+def check_prior(folder: Path, ours: tuple[str, str]) -> bool:
+    """Refuse a model that cannot start a corpus of the languages ``ours``; tell whether it has checksums.
+
+    Raises
+    ------
+    InputError
+        If it is of other languages, has no tables, or a file has another checksum.
+    """
+    checked = check(folder, [MODEL, *_vocabularies()])
+    theirs = _languages(folder / MODEL, "text")
     if ours != theirs:
         raise InputError(
             f"lexicon.prior: {folder} is of {'-'.join(theirs)}, the corpus of {'-'.join(ours)}; "
@@ -71,11 +76,16 @@ def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary
         )
     if not (folder / "lexicon").is_dir():
         raise InputError(f"lexicon.prior: {folder} has no lexicon; give a model with lexical features")
-    links = folder / "lexicon" / LINKS
-    check(folder, table_files(links=links.is_dir()))
+    check(folder, table_files(links=(folder / "lexicon" / LINKS).is_dir()))
+    return checked
+
+
+def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary]) -> PriorModel:
+    """Return the tables of a model; InputError if they are not of the corpus's languages or of its words."""
+    checked = check_prior(folder, _languages(preprocess / "text.json"))
     source_ids, target_ids = (
         np.array([words.index.get(word, -1) for word in Vocabulary.load(path).words], dtype=np.int64)
-        for words, path in zip(vocabularies, (folder / name for name in names), strict=True)
+        for words, path in zip(vocabularies, (folder / name for name in _vocabularies()), strict=True)
     )
     lexicon = Lexicon.load(folder / "lexicon")
     sizes = len(lexicon.source_counts), len(lexicon.target_counts)
@@ -84,6 +94,7 @@ def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary
             f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
             f"{len(source_ids)} and {len(target_ids)}; get the model again"
         )
+    links = folder / "lexicon" / LINKS
     found = ExpectedLinks.load(links, lexicon) if links.is_dir() else None
     return PriorModel(lexicon, found, (source_ids, target_ids), checked)
 
@@ -107,6 +118,11 @@ def prior_counts(
         (forward, reverse), (more_forward, more_reverse) = found
         return forward.plus(more_forward), reverse.plus(more_reverse)
     return found[0] if found else None
+
+
+def _vocabularies() -> list[str]:
+    """Return the names of the files of words in a model."""
+    return [f"{side}.vocabulary.tsv" for side in SIDES]
 
 
 def _languages(path: Path, *keys: str) -> tuple[str, str]:

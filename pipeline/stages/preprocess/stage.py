@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import count, islice
 from pathlib import Path
@@ -87,10 +87,7 @@ def run(
         usable.
     """
     tokenized = context.option("corpus.tokenized")
-    recorded = [
-        TextProcessor(context.option(f"corpus.{side}"), profile=profile, tokenizer=tokenizer).settings()
-        for side, tokenizer in zip(SIDES, (source_tokenizer, target_tokenizer), strict=True)
-    ]
+    recorded = text_settings(context.option, profile, (source_tokenizer, target_tokenizer))
     chosen = [settings | {"tokenizer": "spaces"} if tokenized else settings for settings in recorded]
     shards = context.folder / SHARDS
     shards.mkdir(exist_ok=True)
@@ -119,6 +116,28 @@ def run(
     shutil.rmtree(shards, ignore_errors=True)
 
 
+def text_settings(
+    option: Callable[[str], Any], profile: str, tokenizers: Sequence[str]
+) -> list[dict[str, str]]:
+    """Return the settings of the text processors of both sides; an InputError if there are no such ones."""
+    return [
+        TextProcessor(option(f"corpus.{side}"), profile=profile, tokenizer=tokenizer).settings()
+        for side, tokenizer in zip(SIDES, tokenizers, strict=True)
+    ]
+
+
+def open_corpus(source: Mapping[str, Any], option: Callable[[str], Any]) -> Iterator[Row]:
+    """Return the rows of a corpus, as the stage ``download`` describes it, by [corpus]."""
+    return open_bitext(
+        source["kind"],
+        [Path(path) for path in source["paths"]],
+        encoding=option("corpus.encoding"),
+        languages=(option("corpus.source"), option("corpus.target")),
+        limit=option("corpus.limit"),
+        advice=ADVICE,
+    )
+
+
 @dataclass
 class _Corpus:
     """What is known of the corpus when all its shards are done."""
@@ -145,14 +164,7 @@ class _Corpus:
 def _read_corpus(context: StageContext, source: dict[str, Any], settings: Settings) -> _Corpus:
     """Send the corpus through the workers, shard by shard, and write the reject report."""
     paths = [Path(path) for path in source["paths"]]
-    rows = open_bitext(
-        source["kind"],
-        paths,
-        encoding=context.option("corpus.encoding"),
-        languages=(context.option("corpus.source"), context.option("corpus.target")),
-        limit=context.option("corpus.limit"),
-        advice=ADVICE,
-    )
+    rows = open_corpus(source, context.option)
     corpus = _Corpus(str(paths[0]))
     shards = _shards(rows, settings, corpus, context.option("corpus.encoding"))
     with text_file(context.folder / "rejects.tsv") as rejects:
