@@ -24,6 +24,7 @@ from typing import Any
 
 # Seconds that the main thread has, from the signal to its end.
 PATIENCE = 1.0
+_TICK = 0.02
 
 SIGNALS = tuple(getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name))
 
@@ -104,10 +105,15 @@ class Stopping:
         The first signal that came.
     over : bool
         Whether the work is done, so that signals come too late.
+    lost : bool
+    lost : bool
+        Whether KeyboardInterrupt was raised where Python drops it, in a function that compiled code calls or
+        while an object is taken apart: it is raised again.
     """
 
     number: int | None = None
     over: bool = False
+    lost: bool = False
 
     @property
     def exit_status(self) -> int:
@@ -132,15 +138,22 @@ def stoppable(tell: Callable[[KeyboardInterrupt], None] = lambda stop: None) -> 
         return
 
     def handle(number: int, frame: Any) -> None:
-        if state.number is None and not state.over:
-            state.number = number
+        if (state.number is None or state.lost) and not state.over:
+            state.number, state.lost = state.number or number, False
             raise KeyboardInterrupt
+
+    def dropped(what: Any) -> None:
+        if state.number is not None and issubclass(what.exc_type, KeyboardInterrupt):
+            state.lost = True
+        else:
+            hook_before(what)
 
     before = {number: signal.getsignal(number) for number in _usual()}
     heard, bell = socket.socketpair()
     bell.setblocking(False)
-    watch = threading.Thread(target=_watch, args=(heard, set(before), tell), daemon=True)
+    watch = threading.Thread(target=_watch, args=(heard, set(before), state, tell), daemon=True)
     watch.start()
+    hook_before, sys.unraisablehook = sys.unraisablehook, dropped
     bell_before = signal.set_wakeup_fd(bell.fileno(), warn_on_full_buffer=False)
     for number in before:
         signal.signal(number, handle)
@@ -151,6 +164,7 @@ def stoppable(tell: Callable[[KeyboardInterrupt], None] = lambda stop: None) -> 
         for number, handler in before.items():
             signal.signal(number, handler)
         signal.set_wakeup_fd(bell_before)
+        sys.unraisablehook = hook_before
         bell.close()
         watch.join()
         heard.close()
@@ -159,7 +173,10 @@ def stoppable(tell: Callable[[KeyboardInterrupt], None] = lambda stop: None) -> 
 
 
 def _watch(
-    heard: socket.socket, numbers: set[signal.Signals], tell: Callable[[KeyboardInterrupt], None]
+    heard: socket.socket,
+    numbers: set[signal.Signals],
+    state: Stopping,
+    tell: Callable[[KeyboardInterrupt], None],
 ) -> None:
     """Wait for a signal, and end the process if the other end is not closed in time after it."""
     number = 0
@@ -168,7 +185,7 @@ def _watch(
         if not data:
             return
         number = data[0]
-    if _closed(heard):
+    if _closed(heard, state):
         return
     for child in _children():
         with suppress(Exception):
@@ -179,12 +196,15 @@ def _watch(
     os._exit(128 + number)
 
 
-def _closed(heard: socket.socket) -> bool:
+def _closed(heard: socket.socket, state: Stopping) -> bool:
     """Tell whether the other end is closed in time; further signals change nothing."""
     end = time.monotonic() + PATIENCE
     while (left := end - time.monotonic()) > 0:
-        if select.select([heard], [], [], left)[0] and not heard.recv(16):
+        if select.select([heard], [], [], min(left, _TICK))[0] and not heard.recv(16):
             return True
+        if state.lost and state.number and hasattr(signal, "pthread_kill"):
+            # A signal proper: the main thread may wait for something by now.
+            signal.pthread_kill(threading.main_thread().ident or 0, state.number)
     return False
 
 

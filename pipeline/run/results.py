@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import socket
 import time
+import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -30,9 +32,25 @@ PARTIAL, REPLACED = ".partial", ".replaced"
 HOLDER = "lock.json"
 
 
+# The folder that a run has for temporary files.
+_SCRATCH = re.compile(r"liaison-[0-9a-f]{32}")
+
+
+def new_scratch() -> str:
+    """Return a name for a folder of temporary files that no other has."""
+    return f"liaison-{uuid.uuid4().hex}"
+
+
 @contextmanager
-def locked(root: Path) -> Iterator[None]:
+def locked(root: Path, scratch: Path | None = None) -> Iterator[None]:
     """Hold the folder of a corpus, made if missing; refuse where another run does.
+
+    Parameters
+    ----------
+    root : Path
+        The folder.
+    scratch : Path, optional
+        The run's folder for temporary files. That of a run that was killed here is removed.
 
     Raises
     ------
@@ -62,7 +80,8 @@ def locked(root: Path) -> Iterator[None]:
     try:
         # Only what another run is told: no reason to stop this one.
         with suppress(OSError):
-            write_json(root / HOLDER, _own_process())
+            _remove_scratch(root)
+            write_json(root / HOLDER, _own_process() | {"scratch": scratch and str(scratch)})
         yield
     finally:
         with suppress(OSError):
@@ -76,12 +95,29 @@ def _own_process() -> dict[str, Any]:
     return {"pid": os.getpid(), "host": socket.gethostname(), "since": since}
 
 
-def _told_holder(root: Path) -> str:
-    """Return which run holds the folder, in brackets; nothing where that is not known."""
+def _remove_scratch(root: Path) -> None:
+    """Remove the temporary files of a run that was killed: it still stands as the holder."""
+    holder = _holder(root)
+    place = Path(str(holder.get("scratch")))
+    if holder.get("host") == socket.gethostname() and _SCRATCH.fullmatch(place.name) and place.is_absolute():
+        shutil.rmtree(place, ignore_errors=True)
+
+
+def _holder(root: Path) -> dict[str, Any]:
+    """Return what the last run to hold the folder has said of itself, if it is there to be read."""
     try:
         holder = json.loads((root / HOLDER).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return holder if isinstance(holder, dict) else {}
+
+
+def _told_holder(root: Path) -> str:
+    """Return which run holds the folder, in brackets; nothing where that is not known."""
+    holder = _holder(root)
+    try:
         pid, host, since = int(holder["pid"]), str(holder["host"]), str(holder["since"])
-    except (OSError, ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError):
         return ""
     if host == socket.gethostname() and not psutil.pid_exists(pid):
         # A run that was killed left it, and the one that has the lock now has not written its own yet.

@@ -7,7 +7,6 @@ import os
 import shutil
 import tempfile
 import time
-import uuid
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
@@ -21,7 +20,15 @@ from align.core.files import WRITE_FAULTS
 from align.core.stopping import removed_after, stopped_as
 from pipeline.config.configuration import Config
 from pipeline.run.plan import Settings, Step
-from pipeline.run.results import clear_leftovers, drop_unfinished, locked, partial_of, publish, update_latest
+from pipeline.run.results import (
+    clear_leftovers,
+    drop_unfinished,
+    locked,
+    new_scratch,
+    partial_of,
+    publish,
+    update_latest,
+)
 from pipeline.work import manifest as manifests
 from pipeline.work.engine import Engine
 from pipeline.work.memory_release import give_back
@@ -91,16 +98,19 @@ def run(
     reporter = Reporter(config.name, quiet=settings.quiet, log=root / "log.txt")
     outcome = Outcome(config.name)
     begun = time.perf_counter()
-    with locked(root):
+    scratch = None
+    if any(step.run for step in steps):
+        scratch = (settings.tmp_dir or _usual_temporary()) / new_scratch()
+    with locked(root, scratch):
         folders: dict[str, Path] = {}
         for step in steps:
             name = step.stage.name
-            if step.run:
+            if step.run and scratch is not None:
                 reporter.say(f"{name}: running ({step.reason})")
                 inputs = {need: folders[need] for need in step.stage.needs}
                 with stopped_as(_interrupted(steps, steps.index(step))):
                     try:
-                        results = _make(step, inputs, config, settings, engine, reporter)
+                        results = _make(step, inputs, config, settings, engine, reporter, scratch)
                     finally:
                         engine.release()
                         give_back()
@@ -150,14 +160,14 @@ def _make(
     settings: Settings,
     engine: Engine,
     reporter: Reporter,
+    scratch: Path,
 ) -> list[str]:
     """Run one stage in a folder aside and publish it; return its lines of results."""
     partial = partial_of(step.folder)
-    temporary = settings.tmp_dir or _usual_temporary()
     with (
-        _plain_errors(step.stage.name, partial, temporary),
+        _plain_errors(step.stage.name, partial, scratch.parent),
         Meter() as meter,
-        removed_after(temporary / f"liaison-{uuid.uuid4().hex}") as scratch,
+        removed_after(scratch),
         # What nobody can go on with is not left.
         nullcontext() if step.stage.resumable else removed_after(partial),
     ):

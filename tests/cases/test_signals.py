@@ -1,7 +1,10 @@
 """Ctrl-C, SIGTERM and a closed terminal: nothing unfinished is left, the process is out in two seconds."""
 
+import ctypes
+import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -11,6 +14,7 @@ import psutil
 import pytest
 
 from align.core import stopping
+from pipeline.run import results
 from tests.align import toy
 
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
@@ -183,3 +187,31 @@ def test_g19_a_stop_leaves_what_is_not_of_it(tmp_path):
         assert state.exit_status == 143
         signal.raise_signal(signal.SIGTERM)  # a second one breaks off nothing
     assert list(tmp_path.iterdir()) == []
+
+
+def test_g19_a_stop_that_python_drops_is_raised_again(capfd):
+    """Compiled code calls functions of Python while it compiles, and drops what they raise."""
+    called = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGTERM))
+    with stopping.stoppable() as state:
+        with pytest.raises(KeyboardInterrupt):
+            called(), time.sleep(10)
+        assert state.exit_status == 143
+    assert capfd.readouterr().err == ""
+
+
+def test_what_a_killed_run_has_left_among_temporary_files_goes_with_the_next(tmp_path):
+    """SIGKILL leaves it; so may a power cut. Other folders, and those of other machines, are not touched."""
+    root = tmp_path / "corpus"
+    left, other = tmp_path / results.new_scratch(), tmp_path / "liaison-notes"
+    for folder in (root, left, other):
+        folder.mkdir()
+    (left / "merged.txt").touch()
+    holder = {"pid": 1, "host": socket.gethostname(), "since": "", "scratch": str(left)}
+    for wrong in ({"scratch": str(other)}, {"host": "another"}, {"scratch": None}, {"scratch": left.name}):
+        (root / "lock.json").write_text(json.dumps(holder | wrong), encoding="utf-8")
+        with results.locked(root):
+            assert left.exists()
+    (root / "lock.json").write_text(json.dumps(holder), encoding="utf-8")
+    with results.locked(root):
+        assert not left.exists()
+    assert other.exists()

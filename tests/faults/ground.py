@@ -16,6 +16,7 @@ from functools import cached_property
 from pathlib import Path
 
 from pipeline.run.graph import STAGES
+from pipeline.run.plan import closure
 from tests.pipeline.site import Site
 from tests.runs import ROOT, command, digests, without
 
@@ -174,6 +175,7 @@ class Round:
     last: Callable[[], object] = lambda: None
     hit: str = ""
     killed: bool = False  # so that nothing could be tidied up
+    _writer: subprocess.Popen | None = None
 
     def calm(self) -> None:
         """End the disturbance."""
@@ -214,14 +216,15 @@ class Round:
             self.words = ["--stage", self.stage, "--config", str(self.ground.config)]
 
     def of_stages(self, found: dict[str, str]) -> dict[str, str]:
-        """Return the hashes of this stage and those before it."""
-        names = list(STAGES)[: list(STAGES).index(self.stage) + 1]
+        """Return the hashes of this stage and those that it needs."""
+        names = closure([self.stage], STAGES)
         return {name: value for name, value in found.items() if name.split("/")[0] in names}
 
     def found(self) -> dict[str, str]:
         """Return the hashes of what the command has left."""
         if self.stage == LINKS:
-            return {path.name: path.read_text(encoding="utf-8") for path in self.out.iterdir()}
+            files = [path for path in self.out.iterdir() if not LEFTOVER.search(path.name)]
+            return {path.name: path.read_text(encoding="utf-8") for path in files}
         return self.of_stages(digests(self.work))
 
     def line(self) -> list[str]:
@@ -242,7 +245,10 @@ class Round:
 
         with contextlib.ExitStack() as stack:
             if stderr is None:
-                stderr = stack.enter_context(open(self.folder / "said", "wb"))
+                # By way of another process: a limit to the size of files is not for what is said.
+                said = stack.enter_context(open(self.folder / "said", "wb"))
+                self._writer = subprocess.Popen(["cat"], stdin=subprocess.PIPE, stdout=said)
+                stderr = stack.enter_context(self._writer.stdin)
             return subprocess.Popen(
                 self.line(), cwd=ROOT, stdout=subprocess.DEVNULL, stderr=stderr, preexec_fn=prepare,
                 start_new_session=True,
@@ -257,6 +263,8 @@ class Round:
             wrong = "hangs"
             process.kill()
             process.wait()
+        if self._writer is not None:
+            self._writer.wait(LIMIT)
         self.killed |= process.returncode == -signal.SIGKILL
         said = (self.folder / "said").read_text(encoding="utf-8", errors="replace")
         return Ended(process.returncode, said, sent, time.monotonic() - begun, wrong)

@@ -30,7 +30,7 @@ def judge(round_: Round, ended: Ended) -> Judged:
         return Judged("wrong rerun", f"status {again.status}: {_last_line(again)} {round_.hit}")
     if round_.expected is not None and (differing := _differing(round_)):
         return Judged("wrong rerun", f"{differing} {round_.hit}")
-    left = [name for name in round_.leftovers() if not (round_.killed and name.startswith("scratch"))]
+    left = [name for name in round_.leftovers() if not (round_.killed and name.startswith("out"))]
     if left:
         return Judged("wrong rerun", f"left behind: {left[0]} {round_.hit}")
     return first

@@ -150,7 +150,7 @@ def torn(round_: Round) -> Ended:
     process.kill()
     round_.finish(process)
     corpus = round_.work / "sample"
-    damage(round_, [corpus / round_.stage], cut=round_.chance.random() < 0.5)
+    damage(round_, list((corpus / round_.stage).glob("*.partial")), cut=round_.chance.random() < 0.5)
     return round_.go()
 
 
