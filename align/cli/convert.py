@@ -16,7 +16,7 @@ from typing import Any
 from align.cli.arguments import languages
 from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
 from align.core.errors import InputError
-from align.links import FORMATS, AlignedPair, Base, Format, check_bounds, find_format, read, read_text, write
+from align.links import FORMATS, AlignedPair, Base, Format, check_pair, find_format, read, read_text, write
 from align.links import rebased as counted_from_0
 
 
@@ -115,8 +115,7 @@ def _inside(pairs: Iterable[AlignedPair], name: str) -> Iterator[AlignedPair]:
     """Yield the pairs; a link beyond the end of a sentence is an error, never written on."""
     for pair in pairs:
         if pair.source is not None and pair.target is not None:
-            where = f"{name}:{pair.line}"
-            check_bounds(pair.links, pair.source, pair.target, where=where, reverse="swap the two texts")
+            check_pair(pair, name=name, reverse="swap the two texts")
         yield pair
 
 

@@ -12,16 +12,16 @@ from __future__ import annotations
 
 import argparse
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from align.cli.arguments import natural, probability
 from align.cli.terminal import only_one_stdin, open_input, open_output, side_by_side
 from align.core.errors import InputError
-from align.links import check_bounds, parse_pharaoh, read_text
+from align.links import check_pair, read, read_text
 from align.model.folder import Model
 from align.model.shipped import find_model
 from align.text.normalise import lookup_key
@@ -109,10 +109,12 @@ def _count(args: argparse.Namespace) -> Counter[tuple[str, str]]:
     with ExitStack() as stack:
         paths = (args.source, args.target, args.links)
         files = [stack.enter_context(open_input(path)) for path in paths]
-        rows = side_by_side([(name, "lines", read_text(stream, name)) for stream, name in files])
-        for number, (source, target, line) in enumerate(rows, 1):
-            where = f"{files[2][1]}:{number}"
-            found = parse_pharaoh(" ".join(line), where=where)
-            check_bounds(found, source, target, where=where, reverse="swap --source and --target")
-            counts.update((key(source[link.source]), key(target[link.target])) for link in found)
+        texts: list[tuple[str, str, Iterable[Any]]] = [
+            (name, "lines", read_text(stream, name)) for stream, name in files[:2]
+        ]
+        stream, name = files[2]
+        for source, target, pair in side_by_side([*texts, (name, "lines", read(stream, name=name, base=0))]):
+            own = pair._replace(source=source, target=target)
+            check_pair(own, name=name, reverse="swap --source and --target")
+            counts.update((key(source[link.source]), key(target[link.target])) for link in pair.links)
     return counts

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from itertools import zip_longest
 from typing import NamedTuple
 
@@ -12,7 +13,7 @@ from align.links import (
     AlignedPair,
     Base,
     Link,
-    check_bounds,
+    check_pair,
     detect_base,
     find_format,
     read,
@@ -87,14 +88,21 @@ def read_side(
         first = 0 if base is None and kind.base is None else base
         pairs = list(read(stream, format=format, name=name, base=first, on_note=say))
     if reverse:
-        pairs = [AlignedPair(swapped(pair.links), pair.target, pair.source, pair.line) for pair in pairs]
+        pairs = [
+            AlignedPair(
+                swapped(pair.links), pair.target, pair.source, pair.line, replace(pair.written, swapped=True)
+            )
+            for pair in pairs
+        ]
     if tokens is not None:
         missing = len(tokens) - len(pairs)
         if missing < 0 or (missing and kind.every_pair and not allow_missing):
             raise InputError(f"{name}: {len(pairs)} pairs but {len(tokens)} lines of text; give its own text")
         if not kind.every_pair:
             pairs += [AlignedPair([])] * missing
-        pairs = [AlignedPair(pair.links, *text, pair.line) for pair, text in zip(pairs, tokens, strict=False)]
+        pairs = [
+            pair._replace(source=text[0], target=text[1]) for pair, text in zip(pairs, tokens, strict=False)
+        ]
     return Side(name, pairs, kind.base if base is None else base, kind.every_pair)
 
 
@@ -115,7 +123,7 @@ def settle(side: Side, base: int, *, hint: str = "") -> Side:
     pairs = list(rebased(side.pairs, base if side.base is None else 0, name=side.name))
     for pair in pairs:
         if pair.source is not None and pair.target is not None:
-            check_bounds(pair.links, pair.source, pair.target, where=f"{side.name}:{pair.line}", reverse=hint)
+            check_pair(pair, name=side.name, reverse=hint)
     return side._replace(pairs=pairs, base=base)
 
 

@@ -9,6 +9,7 @@ most one pair in five has no link of a first word (measured on gold and on align
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
 
@@ -134,7 +135,11 @@ def _shift(pair: AlignedPair, base: int, name: str) -> AlignedPair:
         if min(link[:2]) < base:
             raise InputError(
                 f"{name}:{pair.line}: index {min(link[:2])} in a file that counts from {base}; mend the line,"
-                " or name the right base"
+                f" or name the right base{_in_brackets(pair.written.place(link))}"
             )
     moved = [Link(link.source - base, link.target - base, *link[2:]) for link in pair.links]
-    return pair._replace(links=moved)
+    return pair._replace(links=moved, written=replace(pair.written, base=base))
+
+
+def _in_brackets(place: str) -> str:
+    return f" ({place})" if place else ""

@@ -12,7 +12,7 @@ from align.data.streams import open_text
 from align.links import giza, jsonl, nltk_lines, pharaoh, tmx, wpt
 from align.links.bases import Base, rebased
 from align.links.lines import numbered_lines
-from align.links.link import AlignedPair, Link
+from align.links.link import AlignedPair, Link, Spot, Written
 
 Note = Callable[[str], None]
 Reader = Callable[[Iterable[tuple[int, str]], str, Note], Iterable[AlignedPair]]
@@ -42,10 +42,13 @@ class Format:
     every_pair: bool = True
 
 
-def _line_reader(parse: Callable[..., list[Link]]) -> Reader:
+def _line_reader(parse: Callable[..., list[Link]], spots: Callable[[str], Iterable[Spot]]) -> Reader:
     """Return the reader of a format of one line a pair; indices are as in the file."""
     return lambda lines, name, note: (
-        AlignedPair(parse(line, where=f"{name}:{number}"), line=number) for number, line in lines
+        AlignedPair(
+            parse(line, where=f"{name}:{number}"), line=number, written=Written(((number, line),), spots)
+        )
+        for number, line in lines
     )
 
 
@@ -61,14 +64,17 @@ def _silent(reader: Callable[[Iterable[tuple[int, str]], str], Iterable[AlignedP
 
 _PHARAOH = Format(
     "pharaoh",
-    _line_reader(pharaoh.parse_pharaoh),
+    _line_reader(pharaoh.parse_pharaoh, pharaoh.pharaoh_spots),
     _line_writer(pharaoh.format_pharaoh),
     base=None,
     possible=True,
     scores=True,
 )
 _BERKELEY = Format(
-    "berkeley", _line_reader(pharaoh.parse_berkeley), _line_writer(pharaoh.format_berkeley), possible=True
+    "berkeley",
+    _line_reader(pharaoh.parse_berkeley, pharaoh.berkeley_spots),
+    _line_writer(pharaoh.format_berkeley),
+    possible=True,
 )
 
 FORMATS = {

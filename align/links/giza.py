@@ -22,9 +22,13 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from align.core.errors import InputError
-from align.links.lines import fields
+from align.links.lines import columns, fields
 from align.links.link import AlignedPair, Link, tidy
+from align.links.pharaoh import advice
 from align.links.wpt import GAP
+
+# Processes share the pairs out, so that the parts put one after the other are not in order.
+_MERGE = "merge_alignment.py of mgiza, merge_alignment.py PART PART ... > WHOLE"
 
 _HEADER = re.compile(r"# Sentence pair \(([0-9]{1,9})\)(?: .*)?")
 _POSITION = re.compile(r"[0-9]{1,9}")
@@ -40,13 +44,14 @@ def read_giza(
         where = f"{name}:{number}"
         match = _HEADER.fullmatch(header.rstrip(" \t"))
         if match is None:
-            raise InputError(f"{where}: {header[:80]!r} is not '# Sentence pair (1) ...'; mend the file")
+            what = advice(header.split(" ")[0], header, own="giza").replace("the line", "the file")
+            raise InputError(f"{where}: {header[:80]!r} is not '# Sentence pair (1) ...'; {what}")
         pair = int(match[1])
         if pair < expected:
-            raise InputError(
-                f"{where}: pair {pair} where {expected} or a later one was due; put the parts of the file"
-                " in order"
-            )
+            what = f"merge the parts of the aligner's processes by number: {_MERGE}"
+            if pair == 0:
+                what = "GIZA counts pairs from 1: mend the number"
+            raise InputError(f"{where}: pair {pair} where {expected} or a later one was due; {what}")
         if pair > expected + GAP:
             raise InputError(f"{where}: pair {pair} where {expected} was due; mend the number")
         missing += pair - expected
@@ -58,7 +63,12 @@ def read_giza(
             raise InputError(f"{where}: the file ends inside pair {pair}; get the whole file")
         yield _parse(*body, where=f"{name}:{number + 2}")._replace(line=number)
     if missing:
-        on_note(f"{name}: {missing} pairs are missing in the numbering; taken as pairs without links")
+        there = expected - 1 - missing
+        part = f"; is this one part of several? merge them by number: {_MERGE}"
+        on_note(
+            f"{name}: {missing} pairs are missing in the numbering; taken as pairs without links"
+            f"{part if 3 <= there <= missing + 1 else ''}"
+        )
 
 
 def _parse(target_line: str, source_line: str, *, where: str) -> AlignedPair:
@@ -66,17 +76,18 @@ def _parse(target_line: str, source_line: str, *, where: str) -> AlignedPair:
     target = fields(target_line)
     source: list[str] = []
     links = []
-    words = iter(fields(source_line))
-    for position, token in enumerate(words):
+    words = columns(source_line)
+    for position, (_, token) in enumerate(words):
         source.append(token)
-        if next(words, None) != "({":
+        if next(words, (0, ""))[1] != "({":
             raise InputError(f"{where}: no '({{' after {token[:80]!r}; mend the line")
-        for word in words:
+        for column, word in words:
             if word == "})":
                 break
             if not _POSITION.fullmatch(word) or not 1 <= int(word) <= len(target):
                 raise InputError(
-                    f"{where}: {word[:80]!r} is not one of the {len(target)} target positions; mend the line"
+                    f"{where}: {word[:80]!r} is not one of the {len(target)} target positions; mend the line "
+                    f"(column {column}, where 1 to {len(target)} can stand)"
                 )
             if position > 0:  # position 0 is the empty word
                 links.append(Link(position - 1, int(word) - 1))

@@ -13,13 +13,17 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from align.core.errors import InputError
-from align.links.link import AlignedPair, Link, tidy
+from align.links.link import AlignedPair, Link, Spot, Written, tidy
 
 _LARGEST = 10**9
+
+# What may be a link: a list or an object without another one in it.
+_LINK = re.compile(r"\[[^][{}]*\]|\{[^][{}]*\}")
 
 
 def read_jsonl(lines: Iterable[tuple[int, str]], name: str) -> Iterable[AlignedPair]:
@@ -37,7 +41,18 @@ def read_jsonl(lines: Iterable[tuple[int, str]], name: str) -> Iterable[AlignedP
             _tokens(record, "source", where),
             _tokens(record, "target", where),
             number,
+            Written(((number, line),), jsonl_spots),
         )
+
+
+def jsonl_spots(line: str) -> Iterator[Spot]:
+    """Yield the links of a line with their columns."""
+    for match in _LINK.finditer(line):
+        try:
+            link = _link(json.loads(match[0]), "")
+        except (ValueError, InputError):
+            continue
+        yield match.start() + 1, match[0], *link[:2]
 
 
 def write_jsonl(pairs: Iterable[AlignedPair]) -> Iterable[str]:

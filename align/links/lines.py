@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import BinaryIO
 
@@ -10,12 +11,19 @@ from align.core.errors import InputError
 # No pair has so many links; a longer line is not held in memory.
 LONGEST = 1 << 24
 
+_FIELD = re.compile(r"[^ \t]+")
+
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 
 def fields(line: str) -> list[str]:
     """Split at runs of spaces and tabs only: any other white space in a line of links is a fault."""
     return [field for field in line.replace("\t", " ").split(" ") if field]
+
+
+def columns(line: str) -> Iterator[tuple[int, str]]:
+    """Yield (column from 1, text) of each of the :func:`fields` of a line."""
+    return ((match.start() + 1, match[0]) for match in _FIELD.finditer(line))
 
 
 def numbered_lines(stream: BinaryIO, name: str) -> Iterator[tuple[int, str]]:

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from align.core.errors import InputError
-from align.links.lines import fields
-from align.links.link import Link, format_link, tidy
+from align.links.lines import columns, fields
+from align.links.link import Link, Spot, format_link, tidy
 
 # Nine digits are enough for a token index, and cannot make a number slow to convert.
 _INDEX = r"([0-9]{1,9})"
@@ -44,7 +44,8 @@ def parse_pharaoh(text: str, *, where: str = "links") -> list[Link]:
     for word in fields(text):
         match = _LINK.fullmatch(word)
         if match is None:
-            raise InputError(f"{where}: {word[:80]!r} is not a link like 0-0 or 1p2; {advice(word, text)}")
+            what = f"{advice(word, text)} ({_column_of(text, _LINK)})"
+            raise InputError(f"{where}: {word[:80]!r} is not a link like 0-0 or 1p2; {what}")
         source, mark, target, score = match.groups()
         number = None if score is None else finite(score, where=where)
         links.append(Link(int(source), int(target), mark == "-", number))
@@ -80,7 +81,7 @@ def parse_berkeley(text: str, *, where: str = "links") -> list[Link]:
         if match is None:
             raise InputError(
                 f"{where}: {word[:80]!r} is not a berkeley link like 0-0 or 2-1-P; mend the line, or name"
-                " the format of the file"
+                f" the format of the file ({_column_of(text, _BERKELEY)})"
             )
         target, source, mark = match.groups()
         links.append(Link(int(source), int(target), mark != "P"))
@@ -90,6 +91,25 @@ def parse_berkeley(text: str, *, where: str = "links") -> list[Link]:
 def format_berkeley(links: Iterable[Link]) -> str:
     """Return one line, without its end; scores are left out."""
     return " ".join(f"{link.target}-{link.source}{'' if link.sure else '-P'}" for link in links)
+
+
+def pharaoh_spots(line: str) -> Iterator[Spot]:
+    """Yield the links of a line with their columns, those that are none left out."""
+    for column, word in columns(line):
+        if match := _LINK.fullmatch(word):
+            yield column, word, int(match[1]), int(match[3])
+
+
+def berkeley_spots(line: str) -> Iterator[Spot]:
+    """Yield the links of a line of the Berkeley aligner likewise."""
+    for column, word in columns(line):
+        if match := _BERKELEY.fullmatch(word):
+            yield column, word, int(match[2]), int(match[1])
+
+
+def _column_of(text: str, pattern: re.Pattern[str]) -> str:
+    """Return where the first word stands that is no link of a format."""
+    return next(f"column {column}" for column, word in columns(text) if not pattern.fullmatch(word))
 
 
 def finite(score: str, *, where: str) -> float:

@@ -13,11 +13,11 @@ References
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from align.core.errors import InputError
-from align.links.lines import fields
-from align.links.link import AlignedPair, Link, tidy
+from align.links.lines import columns, fields
+from align.links.link import AlignedPair, Link, Spot, Written, tidy
 from align.links.pharaoh import SCORE, advice, finite
 
 # A pair's number this far beyond the number of pairs seen is a slip, not a gap.
@@ -35,14 +35,14 @@ def read_wpt(
     The whole file is read first: its lines may come in any order.
     """
     found: dict[int, list[Link]] = {}
-    first_line: dict[int, int] = {}
+    rows: dict[int, list[tuple[int, str]]] = {}
     empty_word = 0
     for number, line in lines:
         if not fields(line):
             continue
         pair, link = _parse(line, f"{name}:{number}")
         links = found.setdefault(pair, [])
-        first_line.setdefault(pair, number)
+        rows.setdefault(pair, []).append((number, line))
         if 0 in link[:2]:
             empty_word += 1
         else:
@@ -52,7 +52,15 @@ def read_wpt(
     if empty_word:
         on_note(f"{name}: {empty_word} links to the empty word (index 0) left out")
     for pair in range(1, max(found, default=0) + 1):
-        yield AlignedPair(tidy(found.get(pair, [])), line=first_line.get(pair, 0))
+        own = rows.get(pair, [])
+        written = Written(own, wpt_spots)
+        yield AlignedPair(tidy(found.get(pair, [])), line=own[0][0] if own else 0, written=written)
+
+
+def wpt_spots(line: str) -> Iterator[Spot]:
+    """Yield the link of a line, with the column of its source index."""
+    (_, _), (column, source), (_, target), *_ = columns(line)
+    yield column, f"{source} {target}", int(source), int(target)
 
 
 def write_wpt(pairs: Iterable[AlignedPair]) -> Iterable[str]:

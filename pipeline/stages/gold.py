@@ -134,6 +134,7 @@ def fit_gold(
             where=f"{path}:{pair.line or index}",
             reverse="the links seem to be target first: swap gold.files, or the links",
             otherwise=advice,
+            written=pair.written,
         )
     doubt = found.reason if kind.base is None and base is None and found.base is None else ""
     links = [pair.links for pair in pairs]

@@ -156,7 +156,7 @@ def test_e08_gold_out_of_range_names_the_line_and_both_token_lists(run):
     assert (status, out) == (2, "")
     assert (
         "error: g:2: link 12-9 (counted from 0) lies outside the pair of 2 source tokens (d e) and 2"
-        " target tokens (z w); use the tokens that the links were made for\n"
+        " target tokens (z w); use the tokens that the links were made for"
     ) in err
 
 

@@ -200,7 +200,7 @@ class TestConvert:
         assert (status, err) == (
             2,
             "error: <stdin>:2: '0-x' is not a link like 0-0 or 1p2; mend the line, or name the format of the"
-            " file\n",
+            " file (column 1)\n",
         )
         status, _, err = run("convert --from pharaoh --to wpt -i nowhere")
         assert (status, err) == (2, "error: nowhere: no such file; check the path\n")

@@ -170,14 +170,18 @@ class TestGiza:
     @pytest.mark.parametrize(
         ("old", "new", "message"),
         [
-            ("# Sentence pair (1)", "0-0 1-1", r"f:1: '0-0 1-1 .*' is not '# Sentence pair \(1\) ...'; mend"),
+            (
+                "# Sentence pair (1)",
+                "0-0 1-1",
+                r"f:1: '0-0 1-1 .*' is not '# Sentence pair \(1\) ...'; this looks",
+            ),
             ("({ 2 })", "({ 4 })", "f:3: '4' is not one of the 3 target positions; mend the line"),
             ("({ 2 })", "({ x })", "f:3: 'x' is not one of the 3 target positions"),
             ("({ 2 })", "({ 0 })", "f:3: '0' is not one of the 3 target positions"),
             ("({ 2 })", "({ 2", r"f:3: no '}\)' after 'house'; mend the line"),
             ("({ 2 })", "2 })", r"f:3: no '\({' after 'house'; mend the line"),
             ("NULL", "nothing", r"f:3: does not start with 'NULL \({'; mend the line"),
-            ("(1)", "(0)", "f:1: pair 0 where 1 or a later one was due; put the parts of the file in order"),
+            ("(1)", "(0)", "f:1: pair 0 where 1 or a later one was due; GIZA counts pairs from 1: mend"),
             ("(1)", "(99999999)", "f:1: pair 99999999 where 1 was due; mend the number"),
             (
                 "NULL ({ 3 }) the ({ 1 }) house ({ 2 }) \n",
