@@ -9,11 +9,12 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 from align.core.errors import InputError
 from align.core.tags import comparable
 from align.data.bitext import KINDS, check_encoding
+from pipeline.config.options import one_of
 from pipeline.config.places import VECTOR_SETS, check_file, check_place, europarl_urls, is_url, local_path
 
 # Keys whose values are places: relative paths in them are relative to the configuration file.
@@ -49,6 +50,7 @@ class CorpusOptions:
     tokenized: bool
     encoding: str
     sha256: str | None
+    shifted: str | None
 
 
 @dataclass(frozen=True)
@@ -86,6 +88,7 @@ def corpus_options(
     tokenized: bool = False,
     encoding: str = "utf-8",
     sha256: str | None = None,
+    shifted: Annotated[str | None, one_of("stop", "report")] = None,
 ) -> CorpusOptions:
     """Check the section [corpus]: the text to align.
 
@@ -118,6 +121,9 @@ def corpus_options(
     sha256 : str, optional
         Of the file that is fetched or given, 64 hexadecimal digits: another content is refused. Not for
         `files`, which are two.
+    shifted : {"stop", "report"}, optional
+        What stretches of lines do that do not stand beside their translations: stop the run, or be reported
+        only. Absent: they stop it where they are over 2 % of the lines.
 
     Raises
     ------
@@ -148,7 +154,7 @@ def corpus_options(
     if sha256 is not None and kind == "files":
         raise InputError("corpus.sha256: it is of one file but corpus.files are two; remove it")
     lower = sha256.lower() if sha256 else None
-    return CorpusOptions(name, source, target, kind, places, limit, tokenized, encoding, lower)
+    return CorpusOptions(name, source, target, kind, places, limit, tokenized, encoding, lower, shifted)
 
 
 def vectors_options(

@@ -42,7 +42,11 @@ STAGES: dict[str, Stage] = {
             "preprocess",
             preprocess.run,
             needs=("download",),
-            uses=(*LANGUAGES, "corpus.limit", "corpus.tokenized", "corpus.encoding", "gold.in_corpus"),
+            uses=(
+                *LANGUAGES,
+                *(f"corpus.{key}" for key in ("limit", "tokenized", "encoding", "shifted")),
+                "gold.in_corpus",
+            ),
             files=preprocess.local_files,
             resumable=True,
         ),

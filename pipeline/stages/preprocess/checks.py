@@ -10,7 +10,8 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.advice import Advice
-from pipeline.stages.preprocess.counts import LONG_TOKEN, SHIFTS, correlations
+from align.data.stretches import Stretch
+from pipeline.stages.preprocess.counts import LONG_TOKEN, correlation
 from pipeline.stages.preprocess.summary import Summary
 
 # Undecodable lines: more than this share, and more than a few, mean another encoding.
@@ -21,6 +22,10 @@ ENOUGH = 200
 
 # The lengths of translations correlate at 0.9 or more; those of unrelated lines hardly at all.
 CORRELATION = 0.5
+
+# Over this share of lines that do not stand beside their translations a run stops, if not told otherwise:
+# some dozens of them are the way of large corpora, a whole part is a fault. So many stretches are named.
+STOP_SHARE, NAMED = 0.02, 5
 
 # What to do about a corpus of another kind than the configuration says.
 ADVICE = Advice(
@@ -106,7 +111,7 @@ def warnings(
         )
     if pairs >= ENOUGH and duplicates > 0.3 * pairs:
         yield f"{duplicates} of {pairs} pairs came before ({duplicates / pairs:.0%}); all of them are counted"
-    yield from _shifted(summaries)
+    yield from _unlike(summaries)
 
 
 def _unparted(summaries: Sequence[Summary], segmented: Sequence[bool]) -> Iterator[str]:
@@ -127,27 +132,60 @@ def _unparted(summaries: Sequence[Summary], segmented: Sequence[bool]) -> Iterat
             )
 
 
-def _shifted(summaries: Sequence[Summary]) -> Iterator[str]:
-    """Compare the agreement of lengths at shifts of the target: 0 should be the best by far."""
-    zero = SHIFTS.index(0)
-    for summary in summaries:
-        found = correlations(summary.lengths)
-        best = int(np.argmax(found))
-        if (
-            summary.lengths[zero, 0] >= ENOUGH
-            and found[zero] < CORRELATION
-            and found[best] > found[zero] + 0.2
-        ):
-            line = summary.number and summaries[0].lines * summary.number
-            yield (
-                f"from about line {line + 1} on, source lines agree better in length with the target lines "
-                f"{SHIFTS[best]:+d} (correlation {found[best]:.2f}) than with their own ({found[zero]:.2f}): "
-                "are the files shifted?"
-            )
-            return
+def check_order(where: str, stretches: Sequence[Stretch], lines: int, choice: str | None) -> str | None:
+    """Stop where too many lines do not stand beside their translations.
+
+    Parameters
+    ----------
+    where : str
+        The file.
+    stretches : sequence of Stretch
+        All that were found.
+    lines : int
+        Of the text.
+    choice : {"stop", "report"}, optional
+        ``corpus.shifted``.
+
+    Returns
+    -------
+    str or None
+        A warning, where the run goes on.
+
+    Raises
+    ------
+    InputError
+        If it is to stop.
+    """
+    if not stretches:
+        return None
+    wrong = sum(stretch.stop - stretch.first for stretch in stretches)
+    named = "; ".join(_stretch(stretch) for stretch in stretches[:NAMED])
+    more = f"; and {len(stretches) - NAMED} more" if len(stretches) > NAMED else ""
+    text = (
+        f"{wrong} of {lines} lines ({wrong / lines:.1%}) seem not to stand beside their translations: "
+        f"{named}{more}"
+    )
+    if choice == "stop" or (choice is None and wrong > STOP_SHARE * lines):
+        raise InputError(
+            f"{where}: {text}; look there for missing or extra lines, or go on with them: "
+            "--set corpus.shifted=report"
+        )
+    return text
+
+
+def _stretch(stretch: Stretch) -> str:
+    """Name its lines and what is wrong with them."""
+    where = f"lines {stretch.first + 1} to {stretch.stop}"
+    if stretch.shift is None:
+        return f"{where} (strangers: no shift fits)"
+    return f"{where} (shift {stretch.shift:+d}: source line N goes with target line N{stretch.shift:+d})"
+
+
+def _unlike(summaries: Sequence[Summary]) -> Iterator[str]:
+    """Compare the lengths of all pairs."""
     sums = np.sum([summary.lengths for summary in summaries], axis=0)
-    overall = correlations(sums)[zero]
-    if sums[zero, 0] >= ENOUGH and overall < CORRELATION:
+    overall = correlation(sums)
+    if sums[0] >= ENOUGH and overall < CORRELATION:
         yield (
             f"the lengths of the pairs hardly agree (correlation {overall:.2f}; translations: over 0.8): "
             "are these files translations of each other, in the same order?"

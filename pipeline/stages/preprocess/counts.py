@@ -5,7 +5,6 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from dataclasses import dataclass
-from hashlib import blake2b
 
 import numpy as np
 
@@ -16,9 +15,6 @@ from align.text.tokenize import is_unspaced
 
 # A token of so many letters is a sign of text that nobody parted into words.
 LONG_TOKEN = 30
-
-# Shifts of the target against the source for which the agreement of lengths is measured.
-SHIFTS = (-2, -1, 0, 1, 2)
 
 # The odd number nearest to 2^64 / golden ratio: its powers spread over all 64 bits.
 _MULTIPLIER = 0x9E3779B97F4A7C15
@@ -122,27 +118,25 @@ class WordCounts:
 
 
 def hash_pairs(
-    words: Sequence[list[str]], ids: Sequence[np.ndarray], sizes: Sequence[np.ndarray]
+    hashes: Sequence[np.ndarray], ids: Sequence[np.ndarray], sizes: Sequence[np.ndarray]
 ) -> np.ndarray:
     """Return a 64-bit hash of each of P pairs, uint64, shape (P,): equal words in equal order, equal hashes.
 
-    Each argument has one entry a side: the words that ids index, the ids of all tokens, int, and the number
-    of tokens of each pair, int64, shape (P,).
+    Each argument has one entry a side: hashes of the words that ids index
+    (:func:`~align.data.signs.hash_words`), the ids of all tokens, int, and the number of tokens of each pair,
+    int64, shape (P,).
 
     With h(word) a hash of its letters and q an odd constant: sum over tokens of h(word) q^(place + 1) mod
     2^64, source tokens first, then target tokens from place 2^20 on.
     """
     total = np.zeros(len(sizes[0]), dtype=np.uint64)
-    for known, tokens, lengths, start in zip(words, ids, sizes, (0, 1 << 20), strict=True):
-        hashed = b"".join(
-            blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in known
-        )
+    for hashed, tokens, lengths, start in zip(hashes, ids, sizes, (0, 1 << 20), strict=True):
         before = offsets_of(lengths)
         places = np.arange(len(tokens)) - np.repeat(before[:-1], lengths)
         powers = np.full(int(lengths.max(initial=0)) + 1, _MULTIPLIER, dtype=np.uint64)
         powers[:1] = pow(_MULTIPLIER, start + 1, 1 << 64)
         powers = np.cumprod(powers, dtype=np.uint64)
-        terms = np.frombuffer(hashed, dtype="<u8")[tokens] * powers[places]
+        terms = hashed[tokens] * powers[places]
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
         total += sums[before[1:]] - sums[before[:-1]]
     return total
@@ -159,7 +153,7 @@ def count_duplicates(hashes: Sequence[np.ndarray]) -> int:
 
 
 def length_sums(source: np.ndarray, target: np.ndarray, alive: np.ndarray) -> np.ndarray:
-    """Return sums over the pairs (source i, target i + shift) of lines in use, for each shift.
+    """Return sums over the lines in use, float64, shape (6,).
 
     Parameters
     ----------
@@ -169,22 +163,15 @@ def length_sums(source: np.ndarray, target: np.ndarray, alive: np.ndarray) -> np
 
     Returns
     -------
-    ndarray of float64, shape (len(SHIFTS), 6)
+    ndarray
         n and the sums of x, y, x^2, y^2, xy with x and y the logarithms of the lengths.
     """
-    x, y = np.log1p(source.astype(np.float64)), np.log1p(target.astype(np.float64))
-    rows = []
-    for shift in SHIFTS:
-        first, stop = max(0, -shift), len(x) - max(0, shift)
-        here, there = slice(first, max(first, stop)), slice(first + shift, max(first, stop) + shift)
-        both = alive[here] & alive[there]
-        a, b = x[here][both], y[there][both]
-        rows.append([len(a), *(np.sum(each) for each in (a, b, a * a, b * b, a * b))])
-    return np.array(rows)
+    x, y = (np.log1p(side[alive].astype(np.float64)) for side in (source, target))
+    return np.array([len(x), *(np.sum(each) for each in (x, y, x * x, y * y, x * y))])
 
 
-def correlations(sums: np.ndarray) -> np.ndarray:
-    """Return the correlation of lengths at each shift from sums added up; 0 where it is undefined."""
-    n, x, y, xx, yy, xy = sums.T
-    spread = np.sqrt(np.maximum(n * xx - x * x, 0) * np.maximum(n * yy - y * y, 0))
-    return np.divide(n * xy - x * y, spread, out=np.zeros(len(n)), where=spread > 1e-9)
+def correlation(sums: np.ndarray) -> float:
+    """Return the correlation of lengths from sums added up; 0 where it is undefined."""
+    n, x, y, xx, yy, xy = sums.tolist()
+    spread = max(n * xx - x * x, 0.0) * max(n * yy - y * y, 0.0)
+    return float((n * xy - x * y) / np.sqrt(spread)) if spread > 1e-18 else 0.0

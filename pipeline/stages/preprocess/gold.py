@@ -14,6 +14,7 @@ from align.core.files import text_file
 from align.core.ragged import SIDES
 from align.data.bitext import open_bitext
 from align.data.corpus import Corpus, Sentences
+from align.data.signs import hash_words
 from align.data.vocabulary import Vocabulary
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
@@ -87,7 +88,7 @@ class Gold:
         ndarray of int64, shape (len,)
             The index of the first equal hash; -1 without one and where a side is empty.
         """
-        words = [processor.words for processor in self.processors]
+        words = [hash_words(processor.words) for processor in self.processors]
         sizes = [np.diff(batch.offsets) for batch in self.batches]
         own = hash_pairs(words, [batch.words for batch in self.batches], sizes)
         filled = np.minimum(*sizes) > 0

@@ -23,6 +23,7 @@ import numpy as np
 from align.core.errors import WorkError
 from align.core.files import byte_file, new_file, text_file
 from align.core.ragged import SIDES
+from align.data.signs import LineSigns, SideTokens, hash_words, line_signs
 from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor
@@ -31,6 +32,7 @@ from pipeline.stages.preprocess.counts import count_side, hash_pairs, length_sum
 from pipeline.stages.preprocess.parts import Parts, make_parts
 from pipeline.stages.preprocess.summary import Report, Summary, shard_files
 from pipeline.stages.preprocess.tokenizer import code_of
+from pipeline.stages.preprocess.write import signs_to_arrays
 
 # Under so many tokens on the longer side any ratio of lengths may be right: "Bravo !" is "Hear , hear !"
 RATIO_FROM = 10
@@ -131,7 +133,9 @@ def _process(shard: Shard) -> Summary:
         for processor, batch, spans in zip(processors, batches, parts.spans, strict=True)
     )
     ids = source_ids, target_ids
-    _write(shard, parts, used, ids, batches, alive)
+    hashes = hash_words(source.words), hash_words(target.words)
+    signs = _signs(hashes, ids, parts, batches, alive)
+    _write(shard, parts, used, ids, batches, alive, signs_to_arrays(signs))
     return Summary(
         number=shard.number,
         lines=len(alive),
@@ -140,7 +144,7 @@ def _process(shard: Shard) -> Summary:
         parts=len(parts.rows),
         sides=(source, target),
         lengths=length_sums(np.diff(batches[0].starts), np.diff(batches[1].starts), alive),
-        hashes=hash_pairs((source.words, target.words), ids, parts.sizes())[used],
+        hashes=hash_pairs(hashes, ids, parts.sizes())[used],
         rejects=sorted(report.rows, key=lambda reject: reject.line),
         changes=dict(changes),
     )
@@ -239,6 +243,21 @@ def _uneven(parts: Parts, max_ratio: float, report: Report) -> np.ndarray:
     return uneven
 
 
+def _signs(
+    hashes: Sequence[np.ndarray],
+    ids: Sequence[np.ndarray],
+    parts: Parts,
+    batches: Sequence[Batch],
+    alive: np.ndarray,
+) -> LineSigns:
+    """Return what tells whether the lines stand beside their translations."""
+    source, target = (
+        SideTokens(known, tokens, np.repeat(parts.rows, sizes), np.array([len(text) for text in batch.text]))
+        for known, tokens, sizes, batch in zip(hashes, ids, parts.sizes(), batches, strict=True)
+    )
+    return line_signs(source, target, alive)
+
+
 def _write(
     shard: Shard,
     parts: Parts,
@@ -246,10 +265,11 @@ def _write(
     ids: Sequence[np.ndarray],
     batches: Sequence[Batch],
     alive: np.ndarray,
+    further: dict[str, np.ndarray],
 ) -> None:
     """Write the arrays and the surface text of a shard; lines out of use are empty."""
     files = shard_files(Path(shard.settings.folder), shard.number)
-    arrays = {"lines": parts.rows + shard.first, "used": used}
+    arrays = {"lines": parts.rows + shard.first, "used": used, **further}
     for side, local, batch, spans in zip(SIDES, ids, batches, parts.spans, strict=True):
         surface = np.diff(batch.starts)
         arrays |= {

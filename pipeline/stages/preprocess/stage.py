@@ -22,19 +22,20 @@ from align.core.ragged import SIDES
 from align.data.bitext import open_bitext
 from align.data.row import Row
 from align.data.streams import packing_of
+from align.data.stretches import scan
 from align.data.vocabulary import Vocabulary
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
 from pipeline.config.options import at_least
 from pipeline.stages.download.stage import load as load_sources
-from pipeline.stages.preprocess.checks import ADVICE, check_encoding, check_usable, warnings
-from pipeline.stages.preprocess.counts import SHIFTS, WordCounts, correlations, count_duplicates
+from pipeline.stages.preprocess.checks import ADVICE, check_encoding, check_order, check_usable, warnings
+from pipeline.stages.preprocess.counts import WordCounts, correlation, count_duplicates
 from pipeline.stages.preprocess.gold import Gold
 from pipeline.stages.preprocess.shard import Settings, Shard, process_shard, sample_hash
 from pipeline.stages.preprocess.summary import Summary
 from pipeline.stages.preprocess.tokenizer import code_of, own_files
-from pipeline.stages.preprocess.write import write_corpus
+from pipeline.stages.preprocess.write import read_signs, write_corpus
 from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
@@ -83,8 +84,8 @@ def run(
     Raises
     ------
     InputError
-        If a tokenizer or the input is wrong, too many lines are not text in the encoding, or no pair is
-        usable.
+        If a tokenizer or the input is wrong, too many lines are not text in the encoding, no pair is usable,
+        or the lines of a stretch do not stand beside their translations (see ``corpus.shifted``).
     """
     tokenized = context.option("corpus.tokenized")
     recorded = text_settings(context.option, profile, (source_tokenizer, target_tokenizer))
@@ -102,6 +103,7 @@ def run(
     sources = load_sources(context.inputs["download"])
     gold = None if sources["gold"] is None else Gold.read(sources["gold"]["files"], recorded)
     corpus = _read_corpus(context, sources["corpus"], settings)
+    _check_order(context, corpus, shards)
     _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
     places = None if gold is None else _add_gold(context, corpus, gold)
     vocabularies, ids = zip(*(words.rank() for words in corpus.words), strict=True)
@@ -259,13 +261,24 @@ def _add_gold(context: StageContext, corpus: _Corpus, gold: Gold) -> np.ndarray:
     return places
 
 
+def _check_order(context: StageContext, corpus: _Corpus, shards: Path) -> None:
+    """Look for stretches of lines that do not stand beside their translations; keep them for the report."""
+    stretches = scan(read_signs(shards, corpus.summaries))
+    corpus.notes["shifted"] = [
+        {"first": stretch.first + 1, "last": stretch.stop, "shift": stretch.shift} for stretch in stretches
+    ]
+    warning = check_order(corpus.where, stretches, corpus.lines, context.option("corpus.shifted"))
+    if warning is not None:
+        context.warn(warning)
+
+
 def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:
     """Warn of what looks wrong in the corpus as a whole."""
     duplicates = count_duplicates([summary.hashes for summary in corpus.summaries])
     sums = np.sum([summary.lengths for summary in corpus.summaries], axis=0)
     corpus.notes |= {
         "duplicates": duplicates,
-        "length_correlation": round(float(correlations(sums)[SHIFTS.index(0)]), 4),
+        "length_correlation": round(correlation(sums), 4),
     }
     figures = {"identical": corpus.reasons["identical"], "duplicates": duplicates, "returns": corpus.returns}
     for text in warnings(corpus.summaries, segmented=segmented, **figures):

@@ -12,6 +12,7 @@ import numpy as np
 from align.core.arrays import ArrayAppender, create_array, save_array, write_rows
 from align.core.files import byte_file
 from align.core.ragged import SIDES, offsets_of
+from align.data.signs import LineSigns
 from pipeline.stages.preprocess.summary import Summary, shard_files
 
 
@@ -81,6 +82,21 @@ def _write_side(
     assert first == surface
     save_array(folder / "corpus" / f"{side}.offsets.npy", offsets_of(np.concatenate(sizes)))
     save_array(folder / f"{side}.spans.offsets.npy", offsets_of(np.concatenate(span_sizes)))
+
+
+def signs_to_arrays(signs: LineSigns) -> dict[str, np.ndarray]:
+    """Return the signs of a shard's lines under the names they have in its file."""
+    return {
+        f"{side}.{name}": arrays[place]
+        for name, arrays in signs._asdict().items()
+        for place, side in enumerate(SIDES)
+    }
+
+
+def read_signs(shards: Path, summaries: Sequence[Summary]) -> Iterator[LineSigns]:
+    """Yield the signs of each shard's lines, from its file."""
+    for arrays in _arrays([shard_files(shards, summary.number) for summary in summaries]):
+        yield LineSigns(*(tuple(arrays[f"{side}.{name}"] for side in SIDES) for name in LineSigns._fields))
 
 
 def _arrays(files: Sequence[dict[str, Path]]) -> Iterator[Any]:

@@ -19,6 +19,7 @@ from pipeline.work.stage import Stage, StageContext
 
 SIDES = ("source", "target")
 DEFAULTS = {"source": "en", "target": "fr", "limit": None, "tokenized": False, "encoding": "utf-8"}
+DEFAULTS["shifted"] = None
 USES = (*(f"corpus.{key}" for key in DEFAULTS), "gold.in_corpus")
 
 
@@ -412,9 +413,9 @@ def test_lengths_that_agree_are_no_matter(run):
 
 def test_shifted_and_unrelated_texts_are_pointed_out(run):
     source, target = prose(2, 400)
-    shifted = run(source, [*target[1:], "mot"])
-    assert any("from about line 1 on" in text and "target lines -1" in text for text in shifted.said.warnings)
-    unrelated = run(source, list(prose(3, 400))[1])
+    shifted = run(source, [*target[1:], "mot"], shifted="report")
+    assert any("lines 1 to 400 (shift -1" in text for text in shifted.said.warnings)
+    unrelated = run(source, list(prose(3, 400))[1], shifted="report")
     assert any("are these files translations of each other" in text for text in unrelated.said.warnings)
 
 
