@@ -71,7 +71,7 @@ def _say_base(name: str, found: Base) -> None:
 def _combined(forward: Iterable[Link], reverse: Iterable[Link], method: str) -> list[Link]:
     """Return the combined links of one pair, without scores."""
     sure = [{link[:2]: link.sure for link in links} for links in (forward, reverse)]
-    cells = symmetrize(sure[0], sure[1], method=method)
+    cells = symmetrize(forward=sure[0], reverse=sure[1], method=method)
     return [Link(*cell, all(side.get(cell, True) for side in sure)) for cell in cells]
 
 

@@ -47,8 +47,12 @@ def chain_posteriors(block: Block) -> EdgePosteriors:
     null_source, null_target = block.shared(null_probabilities)
     jumps = jump_weights(longest_sentence(block))
     return EdgePosteriors.of(
-        run_chains(block, emissions[0], null_target.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=True),
-        run_chains(block, emissions[1], null_source.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=False),
+        forward=run_chains(
+            block, emissions[0], null_target.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=True
+        ),
+        reverse=run_chains(
+            block, emissions[1], null_source.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=False
+        ),
     )
 
 

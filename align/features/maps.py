@@ -38,7 +38,7 @@ class EdgePosteriors(NamedTuple):
     joint: np.ndarray
 
     @classmethod
-    def of(cls, forward: np.ndarray, reverse: np.ndarray) -> EdgePosteriors:
+    def of(cls, *, forward: np.ndarray, reverse: np.ndarray) -> EdgePosteriors:
         """Return posteriors of both directions with their geometric mean."""
         return cls(forward, reverse, np.sqrt(forward * reverse))
 

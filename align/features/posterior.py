@@ -34,7 +34,7 @@ def sampled_posteriors(block: Block) -> EdgePosteriors:
         chosen = np.repeat(wanted, np.diff(block.offsets))
         forward = np.where(chosen, of_tables[0], forward)
         reverse = np.where(chosen, of_tables[1], reverse)
-    return EdgePosteriors.of(forward, reverse)
+    return EdgePosteriors.of(forward=forward, reverse=reverse)
 
 
 def names(resources: Resources) -> tuple[str, ...]:

@@ -27,7 +27,7 @@ METHODS = ("intersect", "union", "grow-diag", "grow-diag-final", "grow-diag-fina
 NEIGHBOURS = ((-1, 0), (0, -1), (1, 0), (0, 1), (-1, -1), (-1, 1), (1, -1), (1, 1))
 
 
-def symmetrize(forward: Iterable[Cell], reverse: Iterable[Cell], *, method: str) -> list[Cell]:
+def symmetrize(*, forward: Iterable[Cell], reverse: Iterable[Cell], method: str) -> list[Cell]:
     """Return the cells of both directions put together, sorted.
 
     Parameters

@@ -60,9 +60,9 @@ class Posteriors(Record):
         cls,
         starts: tuple[np.ndarray, np.ndarray],
         candidates: tuple[Candidates, Candidates],
+        *,
         forward: np.ndarray,
         reverse: np.ndarray,
-        *,
         least: float = LEAST,
     ) -> Posteriors:
         """Keep what is likely of the posteriors of the candidates.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-# <CHAPTER ID=1>, <SPEAKER ID=2 NAME="X">, <P>, </P>, <BR/>. Any other tag must have an attribute: <hope> may
-# be text.
+# <CHAPTER ID=1>, <SPEAKER ID=2 NAME="X">, <P>, </P>, <BRK>, <BR/>. Any other tag must have an attribute:
+# <hope> may be text.
 _TAG = re.compile(
-    r"\s*<(?:/?(?:CHAPTER|SPEAKER|P|BR|HR|DOC|TEXT|SEG|S)|[A-Z][\w.-]*(?=\s+[\w.:-]+\s*=))"
+    r"\s*<(?:/?(?:CHAPTER|SPEAKER|P|BRK?|HR|DOC|TEXT|SEG|S)|[A-Z][\w.-]*(?=\s+[\w.:-]+\s*=))"
     r"(?:\s+[\w.:-]+\s*=\s*(?:\"[^\"]*\"|'[^']*'|[^\s<>\"']+))*\s*/?>\s*",
     re.IGNORECASE,
 )

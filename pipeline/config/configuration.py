@@ -69,10 +69,10 @@ def load(path: Path, overrides: Sequence[str], schema: Mapping[str, Callable[...
                 f"{where}: {section} = ... stands outside a section; write it under one of "
                 f"{', '.join(f'[{name}]' for name in sections)}"
             )
-        options = _section(section, sections, where)
+        _section(section, sections, where)
         for key, value in entries.items():
             where = _line(path, text, section, key)
-            option = _key(section, key, options, where)
+            option = _key(section, key, sections, where)
             values[section][key] = _placed(f"{section}.{key}", from_toml(option, value, where), path.parent)
     for override in overrides:
         section, key, value = _override(override, sections)
@@ -117,7 +117,7 @@ def _override(text: str, sections: dict[str, dict[str, Option]]) -> tuple[str, s
     if not equals or not dot:
         raise InputError(f"--set {text}: not section.key=value; write for example --set train.lam=0.01")
     where = f"--set {name.strip()}"
-    option = _key(section, key, _section(section, sections, where), where)
+    option = _key(section, key, sections, where)
     return section, key, from_text(option, value.strip(), where)
 
 
@@ -127,9 +127,12 @@ def _section(section: str, sections: dict[str, dict[str, Option]], where: str) -
     return sections[section]
 
 
-def _key(section: str, key: str, options: dict[str, Option], where: str) -> Option:
+def _key(section: str, key: str, sections: dict[str, dict[str, Option]], where: str) -> Option:
+    options = _section(section, sections, where)
     if key not in options:
-        raise InputError(f"{where}: [{section}] has no key {key!r}{_nearest(key, options)}")
+        others = " and ".join(f"[{name}]" for name, found in sections.items() if key in found)
+        elsewhere = f" ({others} has it)" if others else ""
+        raise InputError(f"{where}: [{section}] has no key {key!r}{elsewhere}{_nearest(key, options)}")
     return options[key]
 
 

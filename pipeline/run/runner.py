@@ -101,7 +101,7 @@ def run(
     scratch = None
     if any(step.run for step in steps):
         scratch = (settings.tmp_dir or _usual_temporary()) / new_scratch()
-    with locked(root, scratch):
+    with locked(root, scratch), _end_in_log(reporter):
         folders: dict[str, Path] = {}
         for step in steps:
             name = step.stage.name
@@ -130,6 +130,20 @@ def run(
             reporter.say(f"{what}: {path}")
     outcome.seconds = time.perf_counter() - begun
     return outcome
+
+
+@contextmanager
+def _end_in_log(reporter: Reporter) -> Iterator[None]:
+    """Write why a run ended before its time to its log as well: the terminal may be closed by then."""
+    try:
+        yield
+    except KeyboardInterrupt:
+        reporter.keep("interrupted")
+        raise
+    except Exception as error:
+        kind = "" if isinstance(error, LiaisonError) else f"{type(error).__name__}: "
+        reporter.keep(f"error: {kind}{' '.join(str(error).split())}")
+        raise
 
 
 def _interrupted(steps: Sequence[Step], place: int) -> Interrupted:

@@ -8,6 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
+from align.core.errors import LiaisonError
 from align.core.files import text_file
 
 Item = TypeVar("Item")
@@ -45,6 +46,11 @@ class Reporter:
         """Say one line that is always shown."""
         self._write(f"[{self._name}] warning: {text}", loud=True)
 
+    def keep(self, text: str) -> None:
+        """Write one line in the log alone, if that can be written to."""
+        with suppress(OSError, LiaisonError):
+            self._append(f"[{self._name}] {text}")
+
     def result(self, text: str) -> None:
         """Print one line of results on standard output."""
         print(text, flush=True)
@@ -73,6 +79,9 @@ class Reporter:
                     tqdm.write(line, file=sys.stderr)
                 else:
                     print(line, file=sys.stderr, flush=True)
+        self._append(line)
+
+    def _append(self, line: str) -> None:
         if self._log is not None:
             with text_file(self._log, "a") as log:
                 log.write(line + "\n")

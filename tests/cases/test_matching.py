@@ -163,7 +163,7 @@ def test_d11_symmetrization_looks_at_links_alone(method, run):
     far = 10**9 - 1
     forward, reverse = {(0, 0), (far, far), (5, far)}, {(0, 0), (far, far), (far, 5)}
     both = [(0, 0), (far, far)]
-    found = symmetrize(forward, reverse, method=method)
+    found = symmetrize(forward=forward, reverse=reverse, method=method)
     assert found == (sorted(forward | reverse) if method == "union" else found)
     assert set(both) <= set(found)
     words = f"combine --forward f --reverse r --method {method}"
@@ -174,7 +174,7 @@ def test_d11_symmetrization_looks_at_links_alone(method, run):
 @pytest.mark.parametrize("method", METHODS)
 def test_d11_a_long_chain_of_neighbours_ends(method):
     chain = {(j, j + up) for j in range(20_000) for up in (0, 1)}
-    assert (0, 0) in symmetrize({(0, 0)}, chain, method=method) or method == "intersect"
+    assert (0, 0) in symmetrize(forward={(0, 0)}, reverse=chain, method=method) or method == "intersect"
 
 
 def test_d12_the_same_bytes_for_any_block_and_any_number_of_jobs(inputs, tmp_path):

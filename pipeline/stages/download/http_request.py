@@ -202,7 +202,8 @@ def is_page(content_type: str, start: bytes) -> bool:
     if _PAGE.match(text):
         return True
     if text.startswith(b"<?xml"):
-        return b"<tmx" not in text and b"<!doctype tmx" not in text
+        # What OPUS has of sentence numbers is told later, with what to do.
+        return not any(mark in text for mark in (b"<tmx", b"<!doctype tmx", b"cesalign"))
     kind = content_type.partition(";")[0].strip().lower()
     is_packed = packing_of(start) is not None or start.startswith(ZIP_MARK)
     is_message = kind in ("text/html", "application/xhtml+xml") or _JSON.fullmatch(kind) is not None

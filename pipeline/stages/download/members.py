@@ -182,6 +182,8 @@ def _check_directory(path: Path) -> None:
         end = tail.rfind(b"PK\x05\x06")
         if end < 0:
             raise EOFError("its end is missing")
+        if tail[end + 22 + int.from_bytes(tail[end + 20 : end + 22], "little") :].strip(b"\0"):
+            raise EOFError("other data follow its end")
         length = int.from_bytes(tail[end + 12 : end + 16], "little")
         if length == 0xFFFFFFFF and end >= 20:
             # Zip64: the record before says where the large directory's own record is.

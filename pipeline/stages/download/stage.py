@@ -248,7 +248,13 @@ def _is_packed_model(path: Path) -> bool:
 def kind_of_text(path: Path) -> str:
     """Tell the kind of a bitext in a single file from its first line."""
     with open_text(path) as stream:
+        start = stream.peek(2048)[:2048]
         line = stream.readline(LINE_LIMIT).lstrip(b"\xef\xbb\xbf")
+    if b"cesAlign" in start:
+        raise InputError(
+            f"{path}: numbers of sentences that belong together, not the sentences (XCES, as OPUS has it); "
+            "give the text of both sides: the Moses archive of the same corpus (.txt.zip)"
+        )
     if line.startswith((b"<?xml", b"<tmx", b"\xff\xfe", b"\xfe\xff")):
         return "tmx"
     if line.count(b"\t") == 1:

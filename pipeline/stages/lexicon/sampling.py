@@ -182,7 +182,8 @@ def _put_together(
             found = Posteriors.of_candidates(
                 (both[0].hidden_starts, both[1].hidden_starts),
                 (both[0].candidates, both[1].candidates),
-                *(ahead, back),
+                forward=ahead,
+                reverse=back,
             )
             (out if Path(item.text).name == CORPUS else gold).append(item.rows, found)
     gold.save(context.folder / POSTERIORS)

@@ -78,7 +78,7 @@ def sampled(parts, lexicon, side, schedule, *, seed=0, priors=None, on_sweep=Non
 def dense(corpus, both, found):
     """The posteriors of both directions as one matrix a pair."""
     starts = corpus.source.offsets, corpus.target.offsets
-    kept = Posteriors.of_candidates(starts, both, found[0][0], found[1][0], least=0.0)
+    kept = Posteriors.of_candidates(starts, both, forward=found[0][0], reverse=found[1][0], least=0.0)
     matrices = []
     for pair, shape in enumerate(corpus.shapes()):
         each = kept.block(pair, pair + 1).dense(shape[None])

@@ -185,18 +185,6 @@ def test_a_wrong_hash_is_not_passed_over(europarl, go, tmp_path):
     assert "taken all the same" in found["said"]
 
 
-@pytest.mark.parametrize("on_disk", [True, False])
-def test_a_mirror_is_asked_first(europarl, go, tmp_path, on_disk):
-    europarl.resources.clear()
-    if on_disk:
-        mirror = tmp_path / "mirror"
-        mirror.mkdir()
-        (mirror / "fr-en.tgz").write_bytes(ARCHIVE)
-    else:
-        mirror = europarl.add("/mirror/fr-en.tgz", ARCHIVE).removesuffix("/fr-en.tgz") + "/"
-    assert content(go(f"download.mirror={mirror}")) == [EN, FR]
-
-
 def test_a_mirror_without_the_archive_is_passed_over(europarl, go, tmp_path):
     found = go(f"download.mirror={tmp_path}")
     assert content(found) == [EN, FR]

@@ -16,9 +16,8 @@ import requests
 
 from align.core.errors import WorkError
 from pipeline.stages.download import downloader, http_request
-from pipeline.stages.download.downloader import Downloader, WrongHashError, file_name
+from pipeline.stages.download.downloader import Downloader, file_name
 from pipeline.stages.download.http_request import is_page
-from pipeline.work import resources
 
 DATA = random.Random(0).randbytes(300_000)
 SHA256 = hashlib.sha256(DATA).hexdigest()
@@ -69,33 +68,6 @@ def test_a_file_is_fetched_once_and_shared(site, fetcher):
     assert "is there already (300000 bytes)" in fetcher.said[-1]
 
 
-def test_a_cut_download_goes_on_where_it_stopped(site, fetcher):
-    url = site.add("/x", DATA, faults=["cut:100000", "cut:50000"])
-    assert fetcher.fetch(url, sha256=SHA256).path.read_bytes() == DATA
-    assert [status for status, _, _ in sent(site)] == [200, 206, 206]
-    assert [asked for _, asked, _ in sent(site)] == [None, "bytes=100000-", "bytes=150000-"]
-    # No byte was sent twice.
-    assert sum(count for _, _, count in sent(site)) == len(DATA)
-    assert site.requests[1].if_range == '"one"'
-    assert any(
-        "connection was cut after 100000 of 300000 bytes; " in line and "trying again" in line
-        for line in fetcher.said
-    )
-
-
-def test_the_next_run_goes_on_where_a_failed_one_stopped(site, fetcher):
-    url = site.add("/x", DATA, faults=["cut:100000"])
-    with pytest.raises(
-        WorkError,
-        match=r"/x: the connection was cut after 100000 of 300000 bytes; check.*100000 bytes are kept",
-    ):
-        but(fetcher, retries=0).fetch(url)
-    assert left(fetcher, url) == ["x.part", "x.part.json"]
-    assert fetcher.fetch(url).sha256 == SHA256
-    assert sent(site)[1] == (206, "bytes=100000-", 200_000)
-    assert "going on after 100000 bytes" in fetcher.said[-2] + fetcher.said[-1]
-
-
 @pytest.mark.parametrize(
     ("options", "if_range"),
     [
@@ -135,17 +107,6 @@ def test_a_file_that_became_shorter_starts_again(site, fetcher):
     site.add("/x", DATA[:1000], etag=None, modified=None)
     assert fetcher.fetch(url).path.read_bytes() == DATA[:1000]
     assert [status for status, _, _ in sent(site)] == [200, 416, 200]
-
-
-def test_a_part_that_is_whole_is_only_finished(site, fetcher, monkeypatch):
-    url = site.add("/x", DATA)
-    monkeypatch.setattr(downloader, "write_json", lambda *_: (_ for _ in ()).throw(KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        fetcher.fetch(url)
-    monkeypatch.undo()
-    assert left(fetcher, url) == ["x.part", "x.part.json"]
-    assert fetcher.fetch(url).sha256 == SHA256
-    assert len(site.requests) == 1
 
 
 @pytest.mark.parametrize("arrived", [150_000, len(DATA)])
@@ -270,19 +231,6 @@ def test_pages_are_told_from_data(kind, start, page):
     assert is_page(kind, start) is page
 
 
-def test_a_wrong_hash_keeps_nothing_and_names_both(site, fetcher):
-    url = site.add("/x", DATA)
-    message = (
-        rf"/x: its sha256 is {SHA256} \(300000 bytes, last changed Mon, 01 Jan 2024 .*\), not {'0' * 64}; "
-    )
-    with pytest.raises(WrongHashError, match=message + "the file was changed or damaged"):
-        fetcher.fetch(url, sha256="0" * 64)
-    assert left(fetcher, url) == []
-    fetched = but(fetcher, accept_changed=True).fetch(url, sha256="0" * 64)
-    assert fetched.sha256 == SHA256
-    assert "taken all the same" in fetcher.said[-1]
-
-
 def test_a_present_file_with_another_hash_is_fetched_again(site, fetcher):
     url = site.add("/x", DATA)
     fetcher.fetch(url)
@@ -319,27 +267,6 @@ def test_an_empty_file_is_an_error(site, fetcher):
         with pytest.raises(WorkError, match=r"/x: the server sent an empty file; check the address"):
             fetcher.fetch(url)
         assert left(fetcher, url) == []
-
-
-def test_no_room_on_the_disk_is_said_before_anything_is_written(site, fetcher, monkeypatch):
-    usage = resources.shutil.disk_usage(".")._replace(free=resources.MARGIN + 299_999)
-    monkeypatch.setattr(resources.shutil, "disk_usage", lambda _: usage)
-    url = site.add("/x", DATA)
-    with pytest.raises(
-        WorkError, match=r"/x: needs 300000 bytes but .* has 67\.4 MB free; free space, or give ano"
-    ):
-        fetcher.fetch(url)
-    assert "x.part" not in left(fetcher, url)
-
-
-def test_a_disk_that_fills_up_meanwhile_is_one_clear_line(site, fetcher, monkeypatch):
-    def full(*_arguments):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(http_request, "_written", full)
-    url = site.add("/x", DATA)
-    with pytest.raises(WorkError, match=r"/x: the disk is full at .* after 0 bytes; free space"):
-        fetcher.fetch(url)
 
 
 def test_a_server_that_stops_sending_times_out(site, fetcher):
@@ -382,18 +309,6 @@ def test_https_is_never_left_for_http(site, fetcher, monkeypatch):
         WorkError, match=r"https://host/x: leads to http://127.*, which is not secure; name another"
     ):
         fetcher.fetch("https://host/x")
-
-
-def test_a_certificate_that_cannot_be_verified_is_final(fetcher, monkeypatch):
-    def refuse(*_arguments, **options):
-        assert "verify" not in options
-        raise requests.exceptions.SSLError("[SSL: CERTIFICATE_VERIFY_FAILED] certificate has expired")
-
-    monkeypatch.setattr(requests.Session, "get", refuse)
-    with pytest.raises(
-        WorkError, match=r"the certificate of www\.example\.org cannot be verified; check this mach"
-    ):
-        fetcher.fetch("https://www.example.org/x")
 
 
 def test_two_at_once_download_once(site, fetcher):

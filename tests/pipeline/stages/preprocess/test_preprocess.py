@@ -264,27 +264,6 @@ def test_tokenized_text_is_split_on_spaces_alone(run):
     assert result.summary["tokenized"] is True
 
 
-def test_markup_goes_on_both_sides_and_comparisons_stay(run):
-    source = ["<CHAPTER ID=1>", "5 < 6", '<SPEAKER ID=2 NAME="X">', "<P>", "<hope>"]
-    target = ["<CHAPTER ID=1>", "5 < 6", "Bonjour", "<P>", "<espoir>"]
-    result = run(source, target)
-    assert [(line, reason) for line, reason, _ in result.reasons if reason == "markup"] == [
-        (1, "markup"),
-        (3, "markup"),
-        (4, "markup"),
-    ]
-    assert result.text[1] == ["", "5 < 6", "", "", "< espoir >"]
-    kept = run(source, target, options={"strip_markup": False})
-    assert kept.text[0][3] == "< P >"
-
-
-def test_language_tags_before_a_speech_go_and_are_counted(run):
-    result = run(["(DE) Mr President", "Yes (FR)"], ["– (DE) Herr Präsident", "Ja (FR)"], target="de")
-    assert result.text == [["Mr President", "Yes ( FR )"], ["Herr Präsident", "Ja ( FR )"]]
-    assert result.spans(0, 1) == [(7, 11), (12, 21)]
-    assert result.summary["changes"]["language_tags"] == 2
-
-
 def test_lengths_far_apart_say_nothing_of_translation(run):
     long = " ".join(f"word{number}" for number in range(21))
     result = run([long, "a b c d e f g h i"], ["un deux trois quatre", "x"], options={"max_ratio": 5.0})
@@ -319,15 +298,6 @@ def test_a_part_that_cannot_be_used_is_reported_and_the_others_stay(run):
     assert "source tokens 4-24, target tokens 4-24" in result.rejects[0]["detail"]
     assert result.analysis(0) == ["it", "is", "so", "."]
     assert result.text[0][0].count("word") == 20
-
-
-def test_no_usable_pair_stops(run):
-    with pytest.raises(
-        InputError, match=r"text\.source: 0 usable pairs of 3 lines \(empty_src 2, empty_tgt 1\)"
-    ):
-        run(["", " ", "a"], ["x", "y", "\t"])
-    with pytest.raises(InputError, match="0 usable pairs: the input is empty"):
-        run([], [])
 
 
 def test_the_limit_takes_the_first_lines(run):
