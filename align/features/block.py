@@ -166,13 +166,7 @@ class Side(NamedTuple):
         unknown: int,
     ) -> Side:
         """Gather the words of sentences, given the corpus's tokens and the number of unknown words."""
-        limit = len(vocabulary) + unknown
-        words, tokens = np.unique(sentences.ids, return_inverse=True)
-        if len(words) and not 0 <= int(words[0]) <= int(words[-1]) < limit:
-            raise ValueError(
-                f"features: word ids {words[0]} to {words[-1]}, "
-                f"but there are only {len(vocabulary)} words and {unknown} unknown ones"
-            )
+        words, tokens = _distinct(sentences.ids, len(vocabulary), unknown)
         known = int(np.searchsorted(words, len(vocabulary)))
         counts = np.zeros(len(words), dtype=np.int64)
         counts[:known] = vocabulary.counts[words[:known]]
@@ -181,8 +175,8 @@ class Side(NamedTuple):
             gathered[:known] = take_rows(vectors, words[:known])
         return cls(
             np.array(sentences.offsets, dtype=np.int64),
-            tokens.astype(np.int32),
-            words.astype(np.int32),
+            tokens,
+            words,
             known,
             len(vocabulary),
             counts[tokens],
@@ -215,6 +209,23 @@ class Side(NamedTuple):
         if table is not None:
             values[: self.known] = table[self.words[: self.known]]
         return values
+
+
+def _distinct(ids: np.ndarray, size: int, unknown: int) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct ids, ascending, and the index there of each id, both int32.
+
+    A table of all words is an eighth of the time of a sort.
+    """
+    if len(ids) and not 0 <= int(ids.min()) <= int(ids.max()) < size + unknown:
+        raise ValueError(
+            f"features: word ids {ids.min()} to {ids.max()}, "
+            f"but there are only {size} words and {unknown} unknown ones"
+        )
+    place = np.zeros(size + unknown, dtype=np.int32)
+    place[ids] = 1
+    words = np.flatnonzero(place).astype(np.int32)
+    place[words] = np.arange(len(words), dtype=np.int32)
+    return words, place[ids]
 
 
 @dataclass(frozen=True)

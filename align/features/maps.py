@@ -161,12 +161,20 @@ def compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
 def neighbours(shapes, offsets, scores, out):  # type: ignore[no-untyped-def]
     """Write the scores of (j-1, k-1) and (j+1, k+1), 0 beyond the sentence, and their geometric mean."""
     zero = np.float32(0.0)
-    before, after, both = out[0], out[1], out[2]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            before, after, both = out[0, start:stop], out[1, start:stop], out[2, start:stop]
+            before[:] = zero
+            after[:] = zero
+            if j > 0:
+                above = scores[start - m : start]
+                for k in range(1, m):
+                    before[k] = above[k - 1]
+            if j + 1 < n:
+                below = scores[stop : stop + m]
+                for k in range(1, m):
+                    after[k - 1] = below[k]
             for k in range(m):
-                edge = offsets[i] + j * m + k
-                before[edge] = scores[edge - m - 1] if j > 0 and k > 0 else zero
-                after[edge] = scores[edge + m + 1] if j + 1 < n and k + 1 < m else zero
-                both[edge] = np.sqrt(before[edge] * after[edge])
+                both[k] = np.sqrt(before[k] * after[k])

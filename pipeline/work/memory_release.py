@@ -13,21 +13,27 @@ from typing import Any
 # these modules would keep 20 MB of freed memory with the process.
 _LOADED_LATE = ("numpy.ma", "encodings.cp437", "encodings.utf_32_le")
 
-# The parameter of glibc's mallopt (malloc.h).
-_ARENA_MAX = -8
+# Parameters of glibc's mallopt (malloc.h).
+_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
+
+# Blocks below the first, in bytes, come from the heap, and so much of it is kept when it is freed. What glibc
+# settles on by itself gives arrays of a few megabytes back after each use: to get them again as zeros took a
+# tenth of the stage align.
+_LARGE, _KEPT = 32 << 20, 64 << 20
 
 
 def prepare() -> None:
     """Settle where memory comes from, before there are threads and text.
 
     The C library gives each thread a heap of its own, which keeps up to 64 MB that no trimming reaches: here
-    all threads share one.
+    all threads share one, which keeps what is asked for again and again.
     """
     for name in _LOADED_LATE:
         importlib.import_module(name)
     function = _of_c_library("mallopt")
     if function is not None:
-        function(_ARENA_MAX, 1)
+        for parameter, value in ((_ARENA_MAX, 1), (_MMAP_THRESHOLD, _LARGE), (_TRIM_THRESHOLD, _KEPT)):
+            function(parameter, value)
 
 
 def give_back() -> None:
