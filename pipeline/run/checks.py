@@ -7,6 +7,7 @@ on the disk is looked at before the first stage, what has to be fetched after th
 from __future__ import annotations
 
 import re
+import shutil
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -24,9 +25,11 @@ from align.model.weights import Weights
 from align.vectors.dictionary import read_dictionary
 from align.vectors.vec import first_words
 from pipeline.config.configuration import Config
+from pipeline.config.places import local_path
 from pipeline.run.forecast import text_bytes
 from pipeline.run.plan import Settings, Step
 from pipeline.stages.download import stage as download
+from pipeline.stages.download.downloader import DOWNLOADS, forget_small
 from pipeline.stages.download.named import named
 from pipeline.stages.embed.space import check_dictionary
 from pipeline.stages.embed.vectors import check_dimensions, check_given
@@ -38,6 +41,7 @@ from pipeline.stages.preprocess.gold import Gold as GoldText
 from pipeline.stages.preprocess.stage import open_corpus, text_settings
 from pipeline.stages.train.model import NO_WEIGHTS, weights_folder
 from pipeline.work import budget
+from pipeline.work import manifest as manifests
 from pipeline.work.resources import check_space
 
 # Rows of a bitext, and of a file of vectors, that are looked at.
@@ -102,8 +106,9 @@ def check(config: Config, steps: Sequence[Step], settings: Settings, *, warn: Ca
         If the disk has no room for the results.
     """
     done = {step.stage.name: step.folder for step in steps if not step.run}
-    sources = download.load(done["download"]) if "download" in done else named(config.option)
-    _look(Known(config, sources, steps, settings), warn)
+    folder = done.get("download")
+    sources = named(config.option) if folder is None else download.load(folder)
+    _look(Known(config, sources, steps, settings), warn, folder)
 
 
 def check_fetched(
@@ -116,15 +121,35 @@ def check_fetched(
     (folder,) = (step.folder for step in steps if step.stage.name == "download")
     fetched, before = download.load(folder), named(config.option)
     if any(_places(fetched, section) != _places(before, section) for section in fetched):
-        _look(Known(config, fetched, steps, settings), warn)
+        _look(Known(config, fetched, steps, settings), warn, folder)
 
 
-def _look(known: Known, warn: Callable[[str], None]) -> None:
+def _look(known: Known, warn: Callable[[str], None], folder: Path | None) -> None:
+    """Make the checks; ``folder`` is that of the stage ``download`` where it is done."""
     to_run = {step.stage.name for step in known.steps if step.run}
-    for each in CHECKS:
-        if to_run.intersection(each.stages):
-            for odd in each.look(known):
-                warn(odd)
+    try:
+        for each in CHECKS:
+            if to_run.intersection(each.stages):
+                for odd in each.look(known):
+                    warn(odd)
+    except InputError as error:
+        again = [] if folder is None else _forget_fetched(folder, known.settings)
+        if not again:
+            raise
+        raise InputError(f"{error}; the next run fetches {' and '.join(again)} again") from None
+
+
+def _forget_fetched(folder: Path, settings: Settings) -> list[str]:
+    """Forget what was fetched and is wrong: it may be what a server says instead; return the addresses.
+
+    Messages of servers are short. A long file stays, for the option that is wrong may be the user's.
+    """
+    origins = (manifests.read(folder) or {}).get("notes", {}).get("origins", {})
+    urls = sorted({place for places in origins.values() for place in places if local_path(place) is None})
+    again = forget_small(settings.workdir / DOWNLOADS, urls)
+    if again:
+        shutil.rmtree(folder)
+    return again
 
 
 def _places(sources: dict[str, Any], section: str) -> Any:

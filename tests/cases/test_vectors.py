@@ -468,6 +468,39 @@ def test_c22_what_a_server_sent_instead_of_vectors_is_not_kept(site, pipeline, a
     assert pipeline(text, "--stage", "download")[0] == 0
 
 
+GOOD = {
+    "tsv": "a cat\tun chat\n",
+    "joint": "a cat ||| un chat\n",
+    "tmx": '<tmx version="1.4"><header/><body><tu><tuv xml:lang="en"><seg>a</seg></tuv>'
+    '<tuv xml:lang="fr"><seg>b</seg></tuv></tu></body></tmx>',
+    "files": "a cat\nno\n",
+}
+
+
+@pytest.mark.parametrize("kind", GOOD)
+def test_c22_nor_what_it_sent_instead_of_a_corpus(site, pipeline, kind):
+    url, other = site.add("/c", b"Access Denied\n"), site.add("/d", b"un chat\nnon\n")
+    text = f'files = ["{url}", "{other}"]' if kind == "files" else f'{kind} = "{url}"'
+    status, _, err = pipeline(text, "--stage", "preprocess")
+    again = f"{url} and {other}" if kind == "files" else url
+    assert (status, f"; the next run fetches {again} again" in err) == (2, True)
+    site.add("/c", GOOD[kind].encode(), etag='"other"')
+    assert pipeline(text, "--stage", "preprocess")[0] == 0
+
+
+def test_c22_nor_instead_of_gold_or_a_dictionary(site, pipeline):
+    url = site.add("/links", b"Access Denied\n")
+    text = f'tsv = "c.tsv"\n[gold]\nfiles = ["g.en", "g.fr"]\nlinks = "{url}"\n'
+    files = {"c.tsv": GOOD["tsv"], "g.en": "a cat\n", "g.fr": "un chat\n"}
+    for body, expected in (("Access Denied\n", 2), ("0-0 1-1\n", 0)):
+        site.add("/links", body.encode(), etag=f'"{expected}"')
+        assert pipeline(text, "--stage", "preprocess", **files)[0] == expected
+    url = site.add("/d.tsv", b"Denied\n")
+    text = f'tsv = "c.tsv"\n[vectors]\ndictionary = "{url}"\n'
+    status, _, err = pipeline(text, "--stage", "embed")
+    assert (status, f"; the next run fetches {url} again" in err) == (2, True)
+
+
 def test_c22_vectors_on_the_disk_are_looked_at_before_anything_takes_time(pipeline):
     text = 'tsv = "c.tsv"\n' + VECTORS.format("en.vec", "fr.vec")
     files = {"c.tsv": "a\tb\n", "en.vec": f"{CAT}\n", "fr.vec": XML}

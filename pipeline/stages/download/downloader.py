@@ -13,7 +13,7 @@ import json
 import os
 import re
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +34,10 @@ LONGEST_WAIT = 60.0
 GAIN = 1 << 20
 
 MOST_REDIRECTS = 5
+
+# The folder of all downloads, in the work folder; a download below so many bytes is cheap to make again.
+DOWNLOADS = "downloads"
+SMALL = 1 << 20
 
 
 class WrongHashError(WorkError):
@@ -65,7 +69,7 @@ class Downloader:
 
     def folder(self, url: str) -> Path:
         """Return the folder of an address."""
-        return self.cache / hashlib.sha256(url.encode()).hexdigest()[:32]
+        return folder_of(self.cache, url)
 
     def fetch(self, url: str, *, sha256: str | None = None) -> SourceFile:
         """Return the file at an address, downloading what is not there yet.
@@ -101,8 +105,7 @@ class Downloader:
 
     def discard(self, source: SourceFile) -> None:
         """Forget a download that turned out to be bad."""
-        _stamp(source.path).unlink(missing_ok=True)
-        source.path.unlink(missing_ok=True)
+        _forget(source.path)
 
     def accepts(self, found: str) -> bool:
         """Tell whether a file with another hash is taken all the same; if so, say what was found."""
@@ -188,6 +191,20 @@ class Downloader:
         time.sleep(wait)
 
 
+def folder_of(cache: Path, url: str) -> Path:
+    """Return the folder of an address among all downloads."""
+    return cache / hashlib.sha256(url.encode()).hexdigest()[:32]
+
+
+def forget_small(cache: Path, urls: Iterable[str]) -> list[str]:
+    """Forget those downloads that are small, as messages of servers are; return their addresses."""
+    paths = {url: folder_of(cache, url) / file_name(url) for url in urls}
+    small = [url for url, path in paths.items() if path.exists() and path.stat().st_size < SMALL]
+    for url in small:
+        _forget(paths[url])
+    return small
+
+
 def file_name(url: str) -> str:
     """Return a safe file name for what an address gives: its last part, without odd characters."""
     name = re.sub(r"[^\w.+-]", "_", unquote(urlsplit(url).path).rstrip("/").rpartition("/")[2])
@@ -201,6 +218,11 @@ def sha256_of(path: Path, progress: Progress) -> str:
         for block in blocks_of(file, progress, size=path.stat().st_size):
             digest.update(block)
     return digest.hexdigest()
+
+
+def _forget(path: Path) -> None:
+    _stamp(path).unlink(missing_ok=True)
+    path.unlink(missing_ok=True)
 
 
 def _stamp(path: Path) -> Path:

@@ -28,7 +28,7 @@ from pipeline.config.input_sections import (
 from pipeline.config.options import above, at_least
 from pipeline.config.places import check_place, europarl_urls, vectors_place
 from pipeline.stages.download.archives import extract_one, extract_pair, unpack
-from pipeline.stages.download.downloader import Downloader, SourceFile, WrongHashError, file_name
+from pipeline.stages.download.downloader import DOWNLOADS, Downloader, SourceFile, WrongHashError, file_name
 from pipeline.stages.download.members import archive_kind
 from pipeline.stages.download.sources import Sources
 from pipeline.work.publish import write_json
@@ -78,7 +78,7 @@ def run(
         # What a killed run left here is made again; its downloads are elsewhere, and are gone on with.
         shutil.rmtree(left) if left.is_dir() else left.unlink()
     downloader = Downloader(
-        cache=context.workdir / "downloads",
+        cache=context.workdir / DOWNLOADS,
         retries=retries,
         timeout=timeout,
         backoff=backoff,
