@@ -218,6 +218,9 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
         self.close_connection = True
+        # A request line without a version, or that cannot be read, is taken for HTTP 0.9, whose answers have
+        # no head: nothing would say how the page may be used.
+        self.request_version = self.protocol_version
         try:
             self.send_response(status)
             self.send_header("Content-Type", kind)
@@ -236,8 +239,6 @@ class _Handler(BaseHTTPRequestHandler):
         """Tell of a request that is no HTTP, or a method that is not known, as JSON too."""
         reason = message or self.responses.get(code, ("not understood", ""))[0]
         self.command = self.command or ""
-        # A request line that cannot be read is taken for HTTP 0.9, whose answers have no head.
-        self.request_version = self.protocol_version
         self._send_json(code, {"error": reason})
 
     def log_message(self, format: str, *args: Any) -> None:

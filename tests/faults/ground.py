@@ -174,6 +174,7 @@ class Round:
     undo: list[Callable[[], object]] = field(default_factory=list)
     last: Callable[[], object] = lambda: None
     hit: str = ""
+    name: str = "work"  # of the work folder
     killed: bool = False  # so that nothing could be tidied up
     _writer: subprocess.Popen | None = None
 
@@ -195,7 +196,7 @@ class Round:
     @property
     def work(self) -> Path:
         """The work folder."""
-        return self.folder / "work"
+        return self.folder / self.name
 
     @property
     def place(self) -> Path:

@@ -203,7 +203,9 @@ def moved(round_: Round) -> Ended:
         round_.at_work(process)
         process.kill()
         round_.finish(process)
-    round_.folder = round_.folder.rename(round_.folder.with_name(round_.folder.name + "-moved"))
+    before = round_.work
+    round_.name = "moved"
+    before.rename(round_.work)
     return round_.go()
 
 

@@ -7,6 +7,7 @@ or anything but a plain file or folder, or if it exceeds the limits below.
 from __future__ import annotations
 
 import contextlib
+import errno
 import itertools
 import lzma
 import re
@@ -73,8 +74,11 @@ def plain_damage(path: Path) -> Iterator[None]:
         yield
     except (
         *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
-        *(EOFError, ValueError, NotImplementedError),
+        *(EOFError, ValueError, NotImplementedError, OSError),
     ) as error:
+        # A place before the file's beginning is the archive's fault, any other error of the system is not.
+        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+            raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: the archive is cut or damaged ({reason}); get it again") from None
 

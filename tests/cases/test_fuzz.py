@@ -1,0 +1,76 @@
+"""Readers and arbitrary bytes: only the project's errors come out. See ``python -m tests.fuzz``."""
+
+import argparse
+import io
+import socket
+import zipfile
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from align.cli.explorer import make_server
+from align.core.errors import InputError
+from pipeline.stages.download.archives import extract_one
+from tests.align.server import answer, running
+from tests.fuzz.__main__ import Target, file_of, loop, reading
+from tests.fuzz.targets import targets
+
+# Where the bytes come in whole; of a model each file is a target.
+READERS = ["files", "joint", "tsv", "tmx", "packed", "vectors", "fasttext", "dictionary", "toml", "archive"]
+
+pytestmark = pytest.mark.filterwarnings("ignore:Reading `.npy`:UserWarning")
+
+
+@pytest.fixture(scope="module")
+def table(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("fuzz")
+    return targets(folder), folder
+
+
+@pytest.mark.parametrize("name", [*READERS, "links-tmx", "links-jsonl", "score", "request"])
+def test_any_bytes_are_read_or_refused(table, name):
+    found, folder = table
+
+    @given(st.binary(max_size=200))
+    def read(data):
+        assert reading(found[name], data, folder) == ""
+
+    read()
+
+
+@pytest.mark.slow
+def test_half_a_minute_of_changed_files_finds_nothing(table, capsys):
+    args = argparse.Namespace(seconds=30, seed=11, targets="")
+    assert loop(args, *table) == 0, capsys.readouterr().out
+
+
+def test_a_finding_is_told_with_its_place_and_the_same_numbers_give_the_same_file(tmp_path, capsys):
+    bad = Target([b"abc"], lambda path: 1 // 0)
+    assert file_of(1, "bad", 3, bad) == file_of(1, "bad", 3, bad) != file_of(1, "bad", 4, bad)
+    args = argparse.Namespace(seconds=0.05, seed=1, targets="")
+    assert loop(args, {"bad": bad}, tmp_path) == 1
+    told = capsys.readouterr().out.split("\n")
+    assert told[0].startswith("bad:0 ZeroDivisionError in test_fuzz.py:")
+    assert told[1].endswith("1 findings")
+
+
+def test_a_zip_whose_directory_leads_before_its_beginning_is_damaged(tmp_path):
+    """Found by the loop: bytes taken out in front of the directory came out as an OSError."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w") as archive:
+        archive.writestr("a.en", b"text\n" * 20)
+    data = out.getvalue()
+    path = tmp_path / "a.zip"
+    path.write_bytes(data[:40] + data[80:])
+    with pytest.raises(InputError, match="the archive is cut or damaged"):
+        extract_one(path, tmp_path / "one", ".en", progress=lambda items, **_: items)
+
+
+def test_a_request_without_a_version_is_answered_with_a_head_too():
+    """Found by the loop: it counts as HTTP 0.9, and the page came without the rules for its use."""
+    with running(make_server(0, "page", answer)) as number:
+        for line in (b"GET /", b"GET /x"):
+            with socket.create_connection(("127.0.0.1", number), timeout=20) as client:
+                client.sendall(line + b"\r\nHost: 127.0.0.1:%d\r\n\r\n" % number)
+                assert client.recv(1 << 16).startswith(b"HTTP/1.0 ")
