@@ -17,8 +17,6 @@ import pytest
 from align.cli.serve import linked
 from align.core.errors import InputError, WorkError
 from align.data.tmx import read_tmx
-from align.model.aligner import Aligner
-from align.model.pairs import SideText
 from align.report.page import render
 from align.vectors import training as embed_training
 from pipeline.stages.download import downloader, http_request
@@ -28,6 +26,7 @@ from pipeline.stages.preprocess import stage as preprocess_stage
 from pipeline.work import resources
 from tests import test_rooms
 from tests.align import toy
+from tests.align.model.test_aligner import of
 from tests.cases.test_vectors import sources
 from tests.pipeline.stages.download import test_archives, test_download, test_downloader
 from tests.pipeline.stages.download.test_archives import EN, FR, PACKERS, PAIR, packed_zip, tar, tgz
@@ -607,9 +606,7 @@ def page_of(data, mode):
 @pytest.mark.parametrize(("source", "target"), [("", "rien"), ("nothing", ""), ("", ""), (" \u2028", "x")])
 def test_f23_pages_show_empty_sides(source, target):
     """In a browser: test_empty_sides in tests/browser/test_report.py."""
-    model = toy.toy_model()
-    aligner = Aligner(model, SideText(model.text["source"]), SideText(model.text["target"]))
-    data = linked(aligner, source, target)
+    data = linked(of(toy.toy_model()), source, target)
     pair = json.loads(json.dumps(data))["pairs"][0]
     assert pair["source"] == source.split()
     assert pair["target"] == target.split()

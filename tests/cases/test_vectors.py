@@ -10,8 +10,6 @@ import pytest
 
 from align.core.errors import InputError
 from align.features import PairBlock, compute
-from align.model.aligner import Aligner
-from align.model.pairs import SideText
 from align.vectors.binary import read_model
 from align.vectors.mapping import centre_rows, unit_rows
 from align.vectors.vec import read_vec
@@ -20,6 +18,7 @@ from pipeline.stages.embed import vectors as embed_vectors
 from pipeline.stages.embed.vectors import BARE
 from tests import test_rooms
 from tests.align import toy
+from tests.align.model.test_aligner import of
 from tests.align.vectors.test_vec import CAT, DOG, filler, write
 from tests.pipeline.stages.embed.test_embed import DIM, WORDS, nearest_share, rows
 
@@ -208,13 +207,17 @@ def test_c11_different_dimensions_are_refused_naming_both_files(world, monkeypat
         world.run()
 
 
+def small_model(folder, dim):
+    """Save a binary model of three words; return its path."""
+    (folder / "text").write_text("a b c\n" * 50, encoding="utf-8")
+    options = {"epoch": 1, "minCount": 1, "bucket": 10, "thread": 1, "verbose": 0}
+    fasttext.train_unsupervised(str(folder / "text"), dim=dim, **options).save_model(str(folder / "m.bin"))
+    return folder / "m.bin"
+
+
 def test_c11_a_model_and_a_text_too(world, tmp_path):
     world.give_vectors()
-    (tmp_path / "text").write_text("a b c\n" * 50, encoding="utf-8")
-    fasttext.train_unsupervised(
-        str(tmp_path / "text"), dim=7, epoch=1, minCount=1, bucket=10, thread=1, verbose=0
-    ).save_model(str(tmp_path / "m.bin"))
-    world.files["target"] = str(tmp_path / "m.bin")
+    world.files["target"] = str(small_model(tmp_path, 7))
     with pytest.raises(InputError, match=r"source\.vec has 10 dimensions but .*m\.bin has 7; give vectors"):
         world.run()
 
@@ -282,11 +285,7 @@ def test_c16_a_file_that_is_cut_off_is_refused(tmp_path, content, told):
 
 
 def test_c16_a_model_that_is_cut_off_anywhere_is_refused(tmp_path):
-    (tmp_path / "text").write_text("a b c\n" * 50, encoding="utf-8")
-    whole = tmp_path / "whole.bin"
-    fasttext.train_unsupervised(
-        str(tmp_path / "text"), dim=3, epoch=1, minCount=1, bucket=10, thread=1, verbose=0
-    ).save_model(str(whole))
+    whole = small_model(tmp_path, 3)
     data = whole.read_bytes()
     assert read_model(whole, ["a"]).found.all()
     for size in (*range(4, len(data), 37), len(data) - 1):
@@ -391,16 +390,11 @@ def test_c20_sentences_without_any_vector_are_flagged(world):
     )
 
 
-def test_c20_they_are_linked_by_other_features(aligner_without_vectors):
-    found = aligner_without_vectors.align("the red house 1999", "le maison rouge 1999")
-    assert found == [(0, 0), (1, 2), (2, 1), (3, 3)]
-
-
-@pytest.fixture
-def aligner_without_vectors():
+def test_c20_they_are_linked_by_other_features():
     model = toy.toy_model()
     model.resources.source_vectors[:] = 0
-    return Aligner(model, SideText(model.text["source"]), SideText(model.text["target"]))
+    found = of(model).align("the red house 1999", "le maison rouge 1999")
+    assert found == [(0, 0), (1, 2), (2, 1), (3, 3)]
 
 
 def test_c21_a_check_of_no_pairs_is_not_a_number(world):
