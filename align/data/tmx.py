@@ -2,7 +2,7 @@
 
 The file is read as untrusted XML: no entity is expanded, no document type is loaded, nothing is fetched,
 and memory stays bounded whatever the file holds. A fault of characters (a control character, ``&nbsp;``, a
-bare ``&``) costs the unit it is in; one of the structure, whose extent nobody knows, costs the file.
+bare ``&`` or ``<``) costs the unit it is in; one of the structure, whose extent nobody knows, costs the file.
 """
 
 from __future__ import annotations
@@ -46,8 +46,15 @@ _CONTROLS = re.compile(rb"[\x00-\x08\x0b\x0c\x10-\x1a\x1c-\x1f]")
 _BARE = re.compile(rb"&(?!#[0-9]+;|#x[0-9A-Fa-f]+;|[A-Za-z_:\x80-\xff][-\w.:\x80-\xff]*;)")
 _BARE_FAULT = "'&' that begins no entity; it is written &amp;"
 
-# Where an ampersand may stand as it is; and what switches the character set, so that bytes say nothing.
+# A less-than sign that begins no tag: "5 < 6", "<3".
+_STRAY = re.compile(rb"<(?![A-Za-z_:/!?\x80-\xff])")
+_STRAY_FAULT = "'<' that begins no tag; it is written &lt;"
+
+# Where these may stand as they are; and what switches the character set, so that bytes say nothing.
 _LITERAL = re.compile(rb"<!\[CDATA\[|<!--|\x1b")
+
+# What the parser cannot pass over: what it is given instead, and what is told but for control characters.
+_MENDED = ((_CONTROLS, b" ", ""), (_BARE, b"&amp;", _BARE_FAULT), (_STRAY, b"&lt;", _STRAY_FAULT))
 
 # The parser's errors after which it goes on where it was, but for some characters.
 _OF_CHARACTERS = re.compile(
@@ -244,16 +251,16 @@ class _Faults:
         return self.pending
 
     def _parsable(self, piece: bytes) -> bytes:
-        """Return the piece without what the parser cannot pass over: control characters, bare ampersands."""
+        """Return the piece without what the parser cannot pass over (`_MENDED`)."""
         if self._wide is None:
             self._wide = b"\0" in piece[:4] or piece[:2] in (b"\xff\xfe", b"\xfe\xff")
         lines = piece.count(b"\n")
         if not self._wide:
-            for fault, mended in ((_CONTROLS, b" "), (_BARE, b"&amp;")):
+            for fault, mended, told in _MENDED:
                 found = fault.search(piece)
-                if found is None or (fault is _BARE and _LITERAL.search(piece)):
+                if found is None or (told and _LITERAL.search(piece)):
                     continue
-                what = _BARE_FAULT if fault is _BARE else _forbidden(found[0][0])
+                what = told or _forbidden(found[0][0])
                 line = self._line + piece.count(b"\n", 0, found.start())
                 self.pending = self.pending or f"line {line}: {what}"
                 piece = fault.sub(mended, piece)

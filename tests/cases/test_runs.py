@@ -394,11 +394,11 @@ def test_f12_the_xml_in_an_archive_of_text_is_not_even_read(europarl, go):
 def test_f12_malformed_units_are_skipped():
     """Further kinds: tests of G23 in tests/cases/test_readers.py. An element that does not end stops."""
     unit = '<tu><tuv xml:lang="en"><seg>a{}</seg></tuv><tuv xml:lang="fr"><seg>b</seg></tuv></tu>\n'
-    text = (
-        "<tmx version='1.4'><header/><body>\n" + unit.format("&nbsp;") + unit.format("") * 3 + "</body></tmx>"
-    )
-    rows = list(read_tmx(io.BytesIO(text.encode()), "en", "fr"))
-    assert [row.problem for row in rows] == ["markup", None, None, None]
+    for fault in ("&nbsp;", " < 6", " <3", "<- b", "<", "&", "\x0b"):
+        text = f"<tmx version='1.4'><header/><body>\n{unit.format(fault)}{unit.format('') * 3}</body></tmx>"
+        rows = list(read_tmx(io.BytesIO(text.encode()), "en", "fr"))
+        assert [row.problem for row in rows] == ["markup", None, None, None]
+        assert rows[0].detail.startswith("line 2: ")
 
 
 # F14 to F18: long runs
