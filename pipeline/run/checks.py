@@ -106,37 +106,36 @@ def check(config: Config, steps: Sequence[Step], settings: Settings, *, warn: Ca
         If the disk has no room for the results.
     """
     done = {step.stage.name: step.folder for step in steps if not step.run}
-    folder = done.get("download")
-    sources = named(config.option) if folder is None else download.load(folder)
-    _look(Known(config, sources, steps, settings), warn, folder)
+    sources = download.load(done["download"]) if "download" in done else named(config.option)
+    _look(Known(config, sources, steps, settings), warn)
 
 
 def check_fetched(
     config: Config, steps: Sequence[Step], settings: Settings, *, warn: Callable[[str], None]
 ) -> None:
-    """Make the checks that had to wait for the stage ``download``, which has been run.
+    """Make the checks that had to wait for the stage ``download``, which this run has just done.
 
-    Parameters and errors are those of :func:`check`.
+    Where they fail, short files that were fetched are forgotten, with the stage's result: no other run can
+    have begun with it. Parameters and errors are those of :func:`check`.
     """
     (folder,) = (step.folder for step in steps if step.stage.name == "download")
     fetched, before = download.load(folder), named(config.option)
     if any(_places(fetched, section) != _places(before, section) for section in fetched):
-        _look(Known(config, fetched, steps, settings), warn, folder)
+        try:
+            _look(Known(config, fetched, steps, settings), warn)
+        except InputError as error:
+            again = _forget_fetched(folder, settings)
+            if not again:
+                raise
+            raise InputError(f"{error}; the next run fetches {' and '.join(again)} again") from None
 
 
-def _look(known: Known, warn: Callable[[str], None], folder: Path | None) -> None:
-    """Make the checks; ``folder`` is that of the stage ``download`` where it is done."""
+def _look(known: Known, warn: Callable[[str], None]) -> None:
     to_run = {step.stage.name for step in known.steps if step.run}
-    try:
-        for each in CHECKS:
-            if to_run.intersection(each.stages):
-                for odd in each.look(known):
-                    warn(odd)
-    except InputError as error:
-        again = [] if folder is None else _forget_fetched(folder, known.settings)
-        if not again:
-            raise
-        raise InputError(f"{error}; the next run fetches {' and '.join(again)} again") from None
+    for each in CHECKS:
+        if to_run.intersection(each.stages):
+            for odd in each.look(known):
+                warn(odd)
 
 
 def _forget_fetched(folder: Path, settings: Settings) -> list[str]:

@@ -197,9 +197,13 @@ def folder_of(cache: Path, url: str) -> Path:
 
 
 def forget_small(cache: Path, urls: Iterable[str]) -> list[str]:
-    """Forget those downloads that are small, as messages of servers are; return their addresses."""
+    """Forget those downloads that are small, as messages of servers are; return their addresses.
+
+    One stays if the result of another corpus has it as well, or may have: where a disk has no hard links.
+    """
     paths = {url: folder_of(cache, url) / file_name(url) for url in urls}
-    small = [url for url, path in paths.items() if path.exists() and path.stat().st_size < SMALL]
+    found = {url: path.stat() for url, path in paths.items() if path.exists()}
+    small = [url for url, about in found.items() if about.st_size < SMALL and about.st_nlink == 2]
     for url in small:
         _forget(paths[url])
     return small
