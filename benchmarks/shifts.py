@@ -20,8 +20,8 @@ import numpy as np
 from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.core.ragged import rows_at
-from align.data.signs import LineSigns, SideTokens, hash_words, line_signs
-from align.data.stretches import Stretch, scan
+from align.data.anchors import LineSigns, SideTokens, hash_words, line_signs
+from align.data.shifted_lines import Stretch, scan
 from align.text.batch import BatchProcessor
 from align.text.processor import TextProcessor
 from benchmarks.command import add_output_arguments, finish

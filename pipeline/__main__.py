@@ -2,7 +2,7 @@
 
 import sys
 
-from align.core.stopping import end_silently
+from align.core.signals import end_silently
 
 if __name__ == "__main__":
     end_silently()

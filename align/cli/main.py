@@ -15,7 +15,7 @@ from align.cli.arguments import Parser
 from align.cli.terminal import say, use_utf8
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.files import WRITE_FAULTS
-from align.core.stopping import stoppable
+from align.core.signals import stoppable
 from align.core.version import __version__
 
 COMMANDS = {

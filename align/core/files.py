@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from align.core.errors import InputError
-from align.core.stopping import removed_after
+from align.core.signals import removed_after
 
 # Why a file cannot be written, where neither its content nor its name is at fault, and what to do.
 WRITE_FAULTS = {

@@ -20,8 +20,8 @@ from typing import BinaryIO
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.advice import LIBRARY, Advice
+from align.data.line_counts import LengthTrace
 from align.data.row import Row
-from align.data.shift import LengthTrace
 from align.data.streams import name_of, open_text
 
 # The ways a bitext can be laid out, and how many files each takes.

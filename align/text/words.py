@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import numpy as np
 
 from align.core.ragged import rows_at
 from align.data.vocabulary import code_points
+from align.text.numbers import normal_number
 
 WORD, NUMBER, PUNCTUATION = 0, 1, 2
 
@@ -27,9 +27,6 @@ _GREEK = dict(zip("αβγδεζηικλμνξοπρσςτυφω", "avgdeziiklmnx
     "θ": "th", "χ": "ch", "ψ": "ps"
 }  # fmt: skip
 _ROMAN = _PLAIN | _CYRILLIC | _GREEK
-
-_LEADING_NUMBER = re.compile(r"[0-9]+(?:[.,:/ ’'][0-9]+)*")
-_SEPARATORS = re.compile(r"[.,:/ ’']")
 
 
 @dataclass(frozen=True)
@@ -80,27 +77,6 @@ class WordTable:
             *_join(self.folded, self.folded_offsets, more.folded, more.folded_offsets),
             np.concatenate([self.kinds, more.kinds]),
         )
-
-
-def normal_number(text: str) -> str:
-    """Return the leading numeral of a token in one form for all languages.
-
-    Separators all alike with three digits after the last group thousands and go; any other last separator
-    is the decimal point. ``10,000`` and ``10 000`` give ``10000``; ``1,000.50`` and ``1.000,50`` give
-    ``1000.50``; ``9,8`` gives ``9.8``; ``15:30`` gives ``15.30``; ``3rd``, ``3e`` and ``03`` give ``3``.
-    """
-    found = _LEADING_NUMBER.match(text)
-    if found is None:
-        return text
-    groups = _SEPARATORS.split(found.group())
-    signs = _SEPARATORS.findall(found.group())
-    if not signs or (len(set(signs)) == 1 and len(groups[-1]) == 3):
-        return _without_zeros("".join(groups))
-    return _without_zeros("".join(groups[:-1])) + "." + groups[-1]
-
-
-def _without_zeros(digits: str) -> str:
-    return digits.lstrip("0") or "0"
 
 
 def fold_letter(letter: str) -> str:

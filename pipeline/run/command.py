@@ -13,7 +13,7 @@ from align.cli.arguments import Parser
 from align.cli.terminal import say
 from align.core.errors import InputError, LiaisonError
 from align.core.files import WRITE_FAULTS
-from align.core.stopping import stoppable
+from align.core.signals import stoppable
 from pipeline.config import configuration as configs
 from pipeline.config.configuration import Config
 from pipeline.run import runner

@@ -17,7 +17,7 @@ from platform import python_version
 import align
 from align.core.errors import LiaisonError, WorkError
 from align.core.files import WRITE_FAULTS
-from align.core.stopping import removed_after, stopped_as
+from align.core.signals import removed_after, stopped_as
 from pipeline.config.configuration import Config
 from pipeline.run.plan import Settings, Step
 from pipeline.run.results import (

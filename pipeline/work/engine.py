@@ -23,7 +23,7 @@ from multiprocessing.connection import wait
 from typing import Any, Protocol, TypeVar
 
 from align.core.errors import InputError, WorkError
-from align.core.stopping import unheard_by_children
+from align.core.signals import unheard_by_children
 from pipeline.work.worker import Failed, code_of, run_checked
 
 Item = TypeVar("Item")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from align.core.files import new_file, sync_file, text_file
-from align.core.stopping import removed_after
+from align.core.signals import removed_after
 
 # How NFS names a file that was removed while it was open; it goes by itself.
 GHOST = ".nfs"

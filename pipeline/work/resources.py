@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import math
 import os
 import shutil
@@ -11,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import psutil
 
@@ -20,6 +22,10 @@ UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 # Left free on the disk beside what is written.
 MARGIN = 64 << 20
+
+# Addresses that libraries take without ever using the memory behind them, in a process that has loaded all of
+# them: a limit of addresses (ulimit -v) leaves so much less.
+_UNUSED_ADDRESSES = 480 << 20
 
 # Where Linux shows control groups, by which containers and batch systems limit a process.
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
@@ -74,10 +80,14 @@ def resident_memory() -> int:
 
 
 def default_memory() -> int:
-    """Return three quarters of the machine's memory, or of what the control group may have, in bytes."""
+    """Return three quarters of the machine's memory in bytes, or of what limits leave of it.
+
+    Limits are those of the control groups, and of addresses and data of the process (``ulimit -v``, ``-d``).
+    """
     total = psutil.virtual_memory().total
     limits = (_number(text) for text in _group_limits("memory", "memory.max", "memory.limit_in_bytes"))
-    return int(min([total, *(limit for limit in limits if limit is not None)]) * 0.75)
+    given = [limit for limit in limits if limit is not None]
+    return int(min([total, *given, *_process_limits()]) * 0.75)
 
 
 def default_jobs() -> int:
@@ -111,6 +121,18 @@ def _group_limits(controller: str, *names: str) -> Iterator[str]:
             for name in names:
                 with suppress(OSError):
                     yield (folder / name).read_text(encoding="ascii").strip()
+
+
+def _process_limits() -> Iterator[int]:
+    """Yield the memory that limits of this process leave."""
+    try:
+        resource: Any = importlib.import_module("resource")
+    except ImportError:  # no Unix
+        return
+    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
+        limit, _ = resource.getrlimit(kind)
+        if limit != resource.RLIM_INFINITY:
+            yield max(0, limit - _UNUSED_ADDRESSES)
 
 
 def _number(text: str) -> int | None:

@@ -5,7 +5,7 @@ import json
 import numpy as np
 import pytest
 
-from align.data.stretches import Stretch
+from align.data.shifted_lines import Stretch
 from benchmarks import shifts
 from tests.align.data.line_signs import translations
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from align.core import stopping
+from align.core import signals
 from pipeline.run import results
 from tests.align import toy
 
@@ -120,7 +120,7 @@ def test_g19_training_of_vectors_hears_a_signal_at_once(start, tmp_path, number)
 
 def test_g19_compiled_code_that_does_not_return_is_left(start, tmp_path):
     code = (
-        "import pathlib\nfrom align.core.stopping import removed_after, stoppable, stopped_as\n"
+        "import pathlib\nfrom align.core.signals import removed_after, stoppable, stopped_as\n"
         "stop = KeyboardInterrupt('in the middle')\n"
         "with stoppable(lambda stop: print(stop)), stopped_as(stop):\n"
         f"  with removed_after(pathlib.Path({str(tmp_path / 'folder')!r})) as folder:\n"
@@ -138,7 +138,7 @@ def test_g19_compiled_code_that_does_not_return_is_left(start, tmp_path):
 def test_g19_worker_processes_end_with_the_run_and_say_nothing(start, group):
     """A terminal sends Ctrl-C to all of a group, ``kill`` to the one process."""
     code = (
-        "import sys, time; from align.core.stopping import stoppable; from pipeline.work.engine import *\n"
+        "import sys, time; from align.core.signals import stoppable; from pipeline.work.engine import *\n"
         "if __name__ == '__main__':\n"
         "  with stoppable() as stopping:\n"
         "    try:\n"
@@ -167,7 +167,7 @@ def test_g19_signals_that_have_a_meaning_keep_it():
     own = [lambda *_: None, signal.SIG_IGN, signal.SIG_DFL]
     before = [signal.signal(number, each) for number, each in zip(SIGNALS, own, strict=True)]
     try:
-        with stopping.stoppable():
+        with signals.stoppable():
             meanwhile = [signal.getsignal(number) for number in SIGNALS]
         assert meanwhile[:2] == own[:2]
         assert meanwhile[2] is not signal.SIG_DFL
@@ -179,8 +179,8 @@ def test_g19_signals_that_have_a_meaning_keep_it():
 
 def test_g19_a_stop_leaves_what_is_not_of_it(tmp_path):
     """Caught in time, the process lives on."""
-    with stopping.stoppable() as state:
-        with stopping.removed_after(tmp_path / "a") as path:
+    with signals.stoppable() as state:
+        with signals.removed_after(tmp_path / "a") as path:
             path.touch()
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGTERM)
@@ -192,7 +192,7 @@ def test_g19_a_stop_leaves_what_is_not_of_it(tmp_path):
 def test_g19_a_stop_that_python_drops_is_raised_again(capfd):
     """Compiled code calls functions of Python while it compiles, and drops what they raise."""
     called = ctypes.CFUNCTYPE(None)(lambda: signal.raise_signal(signal.SIGTERM))
-    with stopping.stoppable() as state:
+    with signals.stoppable() as state:
         with pytest.raises(KeyboardInterrupt):
             called(), time.sleep(10)
         assert state.exit_status == 143

@@ -10,7 +10,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.advice import Advice
-from align.data.stretches import Stretch
+from align.data.shifted_lines import Stretch
 from pipeline.stages.preprocess.counts import LONG_TOKEN, correlation
 from pipeline.stages.preprocess.summary import Summary
 

@@ -123,8 +123,8 @@ def hash_pairs(
     """Return a 64-bit hash of each of P pairs, uint64, shape (P,): equal words in equal order, equal hashes.
 
     Each argument has one entry a side: hashes of the words that ids index
-    (:func:`~align.data.signs.hash_words`), the ids of all tokens, int, and the number of tokens of each pair,
-    int64, shape (P,).
+    (:func:`~align.data.anchors.hash_words`), the ids of all tokens, int, and the number of tokens of each
+    pair, int64, shape (P,).
 
     With h(word) a hash of its letters and q an odd constant: sum over tokens of h(word) q^(place + 1) mod
     2^64, source tokens first, then target tokens from place 2^20 on.

@@ -12,9 +12,9 @@ from align.core.arrays import load_array, save_array
 from align.core.errors import InputError
 from align.core.files import text_file
 from align.core.ragged import SIDES
+from align.data.anchors import hash_words
 from align.data.bitext import open_bitext
 from align.data.corpus import Corpus, Sentences
-from align.data.signs import hash_words
 from align.data.vocabulary import Vocabulary
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor

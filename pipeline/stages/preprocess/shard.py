@@ -23,7 +23,7 @@ import numpy as np
 from align.core.errors import WorkError
 from align.core.files import byte_file, new_file, text_file
 from align.core.ragged import SIDES
-from align.data.signs import LineSigns, SideTokens, hash_words, line_signs
+from align.data.anchors import LineSigns, SideTokens, hash_words, line_signs
 from align.text.batch import Batch, BatchProcessor
 from align.text.markup import blank_language_tag, is_markup
 from align.text.processor import TextProcessor

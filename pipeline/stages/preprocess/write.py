@@ -12,7 +12,7 @@ import numpy as np
 from align.core.arrays import ArrayAppender, create_array, save_array, write_rows
 from align.core.files import byte_file
 from align.core.ragged import SIDES, offsets_of
-from align.data.signs import LineSigns
+from align.data.anchors import LineSigns
 from pipeline.stages.preprocess.summary import Summary, shard_files
 
 

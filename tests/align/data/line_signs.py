@@ -5,8 +5,8 @@ import random
 import numpy as np
 
 from align.core.ragged import offsets_of
-from align.data.signs import SideTokens, hash_words, line_signs
-from align.data.stretches import scan
+from align.data.anchors import SideTokens, hash_words, line_signs
+from align.data.shifted_lines import scan
 
 SHARD = 2048
 

@@ -29,7 +29,8 @@ from align.features.scoring import score_edges
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler import SampledLinks, expected_links
-from align.text.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter, normal_number
+from align.text.numbers import normal_number
+from align.text.words import NUMBER, PUNCTUATION, WORD, WordTable, fold_letter
 from tests.align import toy
 from tests.align.features import twins
 

@@ -6,7 +6,7 @@ import unicodedata
 import numpy as np
 
 from align.features import GROUPS, chain
-from align.text.words import normal_number
+from align.text.numbers import normal_number
 
 
 def shares_and_margins(scores):

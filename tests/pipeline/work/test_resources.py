@@ -1,6 +1,7 @@
 """What a run may take, and what a stage took."""
 
 import os
+import resource
 import re
 import subprocess
 import sys
@@ -98,6 +99,17 @@ def test_the_control_group_limits_memory(groups, own, files):
 def test_without_a_limit_memory_is_that_of_the_machine(groups, files):
     groups("0::/\n", files)
     assert default_memory() == int(psutil.virtual_memory().total * 0.75)
+
+
+@pytest.mark.parametrize("kind", [resource.RLIMIT_AS, resource.RLIMIT_DATA])
+def test_limits_of_the_process_limit_memory(groups, monkeypatch, kind):
+    groups("0::/\n", {})
+    limited = {kind: 2**30}
+    monkeypatch.setattr(
+        resource, "getrlimit", lambda asked: (limited.get(asked, resource.RLIM_INFINITY),) * 2
+    )
+    # of 1 GiB of addresses libraries take 480 MiB without using them
+    assert default_memory() == (1024 - 480) * 2**20 * 3 // 4
 
 
 def test_the_control_group_limits_processors(groups, monkeypatch):

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from align.data.signs import hash_words
+from align.data.anchors import hash_words
 from pipeline.stages.preprocess.counts import (
     correlation,
     count_duplicates,

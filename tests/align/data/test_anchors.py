@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from align.data.signs import BINS, hash_words, joined, line_signs
+from align.data.anchors import BINS, hash_words, joined, line_signs
 from tests.align.data.line_signs import signs, tokens
 
 SOURCE = ["the 1998 report of Prodi Prodi", "a 7 b", "of of of of", "", "Kyoto"]

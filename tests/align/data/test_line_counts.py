@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from align.data import shift
-from align.data.shift import LengthTrace
+from align.data import line_counts
+from align.data.line_counts import LengthTrace
 
 
 def lengths(seed, count):
@@ -39,10 +39,10 @@ def test_a_surplus_at_the_end_has_no_place():
 
 
 def test_long_texts_are_kept_in_blocks(monkeypatch):
-    monkeypatch.setattr(shift, "CAPACITY", 1024)
+    monkeypatch.setattr(line_counts, "CAPACITY", 1024)
     source, target = lengths(1, 40_000)
     place = suspicion(source, target[:23_000] + target[23_001:])
-    assert place == pytest.approx(23_001, abs=3 * shift.BLOCK)
+    assert place == pytest.approx(23_001, abs=3 * line_counts.BLOCK)
     assert suspicion(source, target[:-1]) is None
 
 

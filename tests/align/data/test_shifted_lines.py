@@ -6,9 +6,9 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from align.data import stretches
-from align.data.signs import joined
-from align.data.stretches import CHANGE, NEAR, Stretch, decode, find_stretches, scan
+from align.data import shifted_lines
+from align.data.anchors import joined
+from align.data.shifted_lines import CHANGE, NEAR, Stretch, decode, find_stretches, scan
 from tests.align.data.line_signs import found, signs, translations
 
 
@@ -55,7 +55,7 @@ def test_the_best_sequence_is_that_of_a_slow_search(seed):
     target = target[:first] + target[first + 2 :] + ["mot", ""]
     target[90:150] = rng.sample(target[90:150], 60)
     shifts = [-3, -2, -1, 0, 1, 5]
-    arrays = stretches._arrays(signs(source, target), np.arange(-NEAR, NEAR + 1))
+    arrays = shifted_lines._arrays(signs(source, target), np.arange(-NEAR, NEAR + 1))
     states, told, usual = decode(arrays, np.array(shifts), 3, CHANGE)
     assert set(states.tolist()) == {1, 3, 6}
     assert total_of(arrays, shifts, states) == pytest.approx(slow_decode(arrays, shifts), abs=1e-3)
@@ -69,7 +69,7 @@ def test_the_table_of_lengths_is_the_formula():
     random = np.random.default_rng(0)
     source = random.integers(40, 90, 3000).astype(np.uint8)
     target = (source + np.rint(random.normal(4, 3, 3000))).astype(np.uint8)
-    table = stretches.length_table(source, target, np.arange(-NEAR, NEAR + 1))
+    table = shifted_lines.length_table(source, target, np.arange(-NEAR, NEAR + 1))
     # Of a translation, of a far length, of a line out of use.
     assert table[60, 64] > 1
     assert table[60, 64] > table[60, 70] > table[60, 80]
@@ -114,5 +114,5 @@ def test_windows_of_a_long_text_give_what_one_does():
 
 def test_stretches_that_touch_at_a_seam_are_one():
     kept = [Stretch(0, 10, 1)]
-    stretches._extend(kept, [Stretch(0, 5, 1), Stretch(5, 9, None), Stretch(12, 20, 2)], 8, 10, 22)
+    shifted_lines._extend(kept, [Stretch(0, 5, 1), Stretch(5, 9, None), Stretch(12, 20, 2)], 8, 10, 22)
     assert kept == [Stretch(0, 13, 1), Stretch(13, 17, None), Stretch(20, 22, 2)]

@@ -35,7 +35,7 @@ import numpy as np
 
 from align.core.kernels import Arrays, kernel
 from align.core.ragged import offsets_of, read_only
-from align.data.signs import BINS, STEPS, LineSigns, joined
+from align.data.anchors import BINS, STEPS, LineSigns, joined
 
 # Shifts that are looked at everywhere.
 NEAR = 10
