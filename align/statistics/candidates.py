@@ -21,6 +21,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus
@@ -35,6 +36,11 @@ WIDTH = 2.0
 
 # Pairs a call of the kernel.
 _BLOCK = 1000
+
+# What the types of candidates, and of what is made of them, hold: words of a sentence (places are uint16, a
+# sampled link is an int16 among as many candidates, an edge of two such sentences an int32), and cells
+# (int32).
+LONGEST, MOST_CELLS = 2**15 - 1, 2**31 - 1
 
 
 class Candidates(NamedTuple):
@@ -75,13 +81,28 @@ class _Tables(NamedTuple):
     target_counts: np.ndarray
 
 
+def check_cells(cells: int) -> None:
+    """Refuse a lexicon with more cells than candidates can tell apart.
+
+    Raises
+    ------
+    InputError
+        If it has more than `MOST_CELLS`.
+    """
+    if cells > MOST_CELLS:
+        raise InputError(
+            f"lexicon: {cells} word pairs, more than the {MOST_CELLS} that sampling can number (int32); "
+            "learn it from fewer pairs (lexicon.pairs), or raise lexicon.min_probability"
+        )
+
+
 def find(corpus: Corpus, lexicon: Lexicon, *, least: float = 0.01) -> tuple[Candidates, Candidates]:
     """Find the candidates of every word of a corpus.
 
     Parameters
     ----------
     corpus : Corpus
-        N sentence pairs of at most 65,535 words a side.
+        N sentence pairs of at most `LONGEST` words a side.
     lexicon : Lexicon
         Of its words; it may lie on disk.
     least : float
@@ -91,7 +112,19 @@ def find(corpus: Corpus, lexicon: Lexicon, *, least: float = 0.01) -> tuple[Cand
     -------
     forward, reverse : Candidates
         Source words for each target word; target words for each source word: the same links.
+
+    Raises
+    ------
+    InputError
+        If a sentence, or the lexicon, is larger than the types hold.
     """
+    check_cells(lexicon.cells)
+    longest = max(int(side.lengths().max(initial=0)) for side in (corpus.source, corpus.target))
+    if longest > LONGEST:
+        raise InputError(
+            f"a sentence of {longest} words, more than the {LONGEST} that sampling can number (int16); "
+            "split it"
+        )
     counts = (lexicon.source_counts.astype(np.float32), lexicon.target_counts.astype(np.float32))
     tables = (lexicon.offsets, lexicon.targets, lexicon.forward, lexicon.reverse, *counts)
     shared = _Tables(*map(read_only, tables))

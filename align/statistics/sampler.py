@@ -32,7 +32,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -45,6 +45,9 @@ from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import SCALE
 from align.statistics.sampler_priors import LexicalPrior
+
+# Up to here float32 holds every whole number: a larger count would no longer grow.
+_EXACT = 2.0**24
 
 # The models that a chain goes through.
 _LEXICAL, _JUMPS, _FERTILITY = range(3)
@@ -159,6 +162,8 @@ class ChainSettings:
         Probabilities of Model 1 of the observed words: the first links are drawn by them.
     n_hidden, n_observed : int
         Sizes of the vocabularies.
+    most, tokens : int
+        Occurrences of the most frequent hidden word, and of all observed words.
     longest : int
         Words of the longest hidden sentence, >= 0.
     schedule : Schedule
@@ -172,6 +177,8 @@ class ChainSettings:
     table: np.ndarray
     n_hidden: int
     n_observed: int
+    most: int
+    tokens: int
     longest: int
     schedule: Schedule
     seed: int = 0
@@ -189,9 +196,11 @@ class ChainSettings:
         prior: LexicalPrior | None = None,
     ) -> ChainSettings:
         """Return those of a direction over a lexicon."""
-        sizes = len(lexicon.source_counts), len(lexicon.target_counts)
+        counts = lexicon.source_counts, lexicon.target_counts
+        hidden, observed = counts[side], counts[1 - side]
+        size = int(hidden.max(initial=0)), int(observed.sum())
         table = (lexicon.forward, lexicon.reverse)[side]
-        return cls(side, table, sizes[side], sizes[1 - side], longest, schedule, seed, prior)
+        return cls(side, table, len(hidden), len(observed), *size, longest, schedule, seed, prior)
 
     @property
     def unit(self) -> int:
@@ -200,7 +209,7 @@ class ChainSettings:
 
 
 class _State(NamedTuple):
-    """The state of a chain but for its links: counts with their priors.
+    """The state of a chain but for its links: counts with their priors, of a type that holds them.
 
     Of each cell (and of none) with ``links``, of hidden words, of observed words made by NULL (their sum
     comes last), of hidden words and numbers of words made; and the state of the random numbers.
@@ -269,7 +278,7 @@ def run_chain(
 
 
 def _first_state(settings: ChainSettings, chain: int) -> _State:
-    """Return the priors of all counts."""
+    """Return the priors of all counts; where a count may grow beyond what float32 holds, as float64."""
     seeds = np.random.SeedSequence([settings.seed, chain, 1 - settings.side])
     links = np.full(len(settings.table) + 1, prior.LEXICAL, dtype=np.float32)
     totals = np.full(settings.n_hidden, prior.LEXICAL * settings.n_observed, dtype=np.float32)
@@ -278,9 +287,20 @@ def _first_state(settings: ChainSettings, chain: int) -> _State:
         links[:-1] += settings.prior.links
         totals += settings.prior.totals
         null[:-1] += settings.prior.null_links
-    null[-1] = null[:-1].sum(dtype=np.float64)
-    fertility = np.zeros((settings.n_hidden, len(prior.FERTILITY)), dtype=np.float32)
+    before = null[:-1].sum(dtype=np.float64)
+    null = null.astype(_count_type(before + settings.tokens), copy=False)
+    null[-1] = before
+    links, totals = (
+        counts.astype(_count_type(float(counts.max(initial=0)) + settings.most), copy=False)
+        for counts in (links, totals)
+    )
+    fertility = np.zeros((settings.n_hidden, len(prior.FERTILITY)), dtype=_count_type(settings.most))
     return _State(links, totals, null, fertility, seeds.generate_state(1, np.uint64))
+
+
+def _count_type(largest: float) -> type[np.floating[Any]]:
+    """Return the type of counts up to ``largest``, a margin for the weights of the priors left."""
+    return np.float32 if largest < _EXACT - 1000 else np.float64
 
 
 def _first_choices(

@@ -65,7 +65,8 @@ def tables_memory(estimating: int, words: int, pairs: int) -> int:
 def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) -> int:
     """Return what sampling takes with so many chains at a time, putting them together included."""
     together = 44 * cells
-    chain = 12 * cells + 2 * tokens + 32 * words + _BLOCK
+    # Of so long a text a word may come more often than float32 counts: the links are float64 then.
+    chain = (12 if tokens < 1 << 28 else 16) * cells + 2 * tokens + 32 * words + _BLOCK
     return BASE + 200 * words + max(together, 16 * cells + workers * chain)
 
 

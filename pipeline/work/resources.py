@@ -85,7 +85,9 @@ def default_memory() -> int:
     Limits are those of the control groups, and of addresses and data of the process (``ulimit -v``, ``-d``).
     """
     total = psutil.virtual_memory().total
-    limits = (_number(text) for text in _group_limits("memory", "memory.max", "memory.limit_in_bytes"))
+    # Above memory.high a group is slowed down until it is below again.
+    names = "memory.max", "memory.high", "memory.limit_in_bytes"
+    limits = (_number(text) for text in _group_limits("memory", *names))
     given = [limit for limit in limits if limit is not None]
     return int(min([total, *given, *_process_limits()]) * 0.75)
 
@@ -93,8 +95,11 @@ def default_memory() -> int:
 def default_jobs() -> int:
     """Return how many processors this process may use, >= 1."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    for text in _group_limits("cpu", "cpu.max"):
-        quota, _, period = text.partition(" ")
+    shares = [text.partition(" ")[::2] for text in _group_limits("cpu", "cpu.max")]
+    # Version 1 has a file for each of the two, and -1 where there is no limit.
+    quotas, periods = (_group_limits("cpu", f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+    shares += zip(quotas, periods, strict=False)
+    for quota, period in shares:
         if (share := _number(quota)) and (length := _number(period)):
             count = min(count, math.ceil(share / length))
     return max(1, count)

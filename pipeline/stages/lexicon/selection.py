@@ -14,6 +14,7 @@ import numpy as np
 from align.core.arrays import load_array
 from align.core.errors import WorkError
 from align.data.corpus import Corpus
+from align.statistics.candidates import check_cells
 from align.statistics.cooccurrence import Cooccurrence
 from align.statistics.lexicon import Lexicon
 from pipeline.stages.lexicon.places import no_pair, text_folders
@@ -117,6 +118,8 @@ class Selection:
 
     def fits_sampling(self, lexicon: Lexicon) -> bool:
         """Say whether what is made of the tables fits as well; if not, take fewer pairs."""
+        if self._sampled:
+            check_cells(lexicon.cells)
         tokens, words = self._tokens_of(self.chosen), sum(self.sizes)
         needed = budget.sampling_memory(lexicon.cells, tokens, words) if self._sampled else 0
         self.needed = max(self.needed, needed)

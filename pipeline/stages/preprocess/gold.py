@@ -16,6 +16,7 @@ from align.data.anchors import hash_words
 from align.data.bitext import open_bitext
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
+from align.statistics.candidates import LONGEST
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
 from pipeline.stages.preprocess.checks import GOLD_ADVICE
@@ -48,7 +49,7 @@ class Gold:
         Raises
         ------
         InputError
-            If a line cannot be read, the line counts differ or there are none.
+            If a line cannot be read or is too long, the line counts differ or there are none.
         """
         texts: tuple[list[str], list[str]] = ([], [])
         for row in open_bitext("files", [Path(path) for path in paths], advice=GOLD_ADVICE):
@@ -64,7 +65,15 @@ class Gold:
         source, target = (
             BatchProcessor(TextProcessor.from_settings({**each, "tokenizer": "spaces"})) for each in settings
         )
-        return cls((source.process(texts[0]), target.process(texts[1])), (source, target))
+        batches = source.process(texts[0]), target.process(texts[1])
+        for path, batch in zip(paths, batches, strict=True):
+            lengths = np.diff(batch.offsets)
+            if lengths.max() > LONGEST:
+                where = f"{path}:{int(lengths.argmax()) + 1}"
+                raise InputError(
+                    f"{where}: {lengths.max()} words, over the {LONGEST} of a sentence; split it"
+                )
+        return cls(batches, (source, target))
 
     def count(self, words: Sequence[WordCounts], counted: np.ndarray) -> None:
         """Add the words to those of the corpus, with their counts in the pairs ``counted``, bool (len,)."""

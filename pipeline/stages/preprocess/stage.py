@@ -24,10 +24,11 @@ from align.data.row import Row
 from align.data.shifted_lines import scan
 from align.data.streams import packing_of
 from align.data.vocabulary import Vocabulary
+from align.statistics.candidates import LONGEST
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
-from pipeline.config.options import at_least
+from pipeline.config.options import at_least, between
 from pipeline.stages.download.stage import load as load_sources
 from pipeline.stages.preprocess.checks import ADVICE, check_encoding, check_order, check_usable, warnings
 from pipeline.stages.preprocess.counts import WordCounts, correlation, count_duplicates
@@ -51,7 +52,7 @@ def run(
     context: StageContext,
     *,
     profile: str = "plain",
-    max_length: Annotated[int, at_least(1)] = 100,
+    max_length: Annotated[int, between(1, LONGEST)] = 100,
     max_ratio: Annotated[float, at_least(1)] = 5.0,
     source_tokenizer: str = "rules",
     target_tokenizer: str = "rules",
@@ -66,8 +67,8 @@ def run(
         (French l'homme, du: le homme, de le) where the language has rules. Links refer to the words as
         they are with both.
     max_length : int
-        Words a pair may have on either side, contractions undone. Longer pairs are split to shorter
-        parallel ones, or rejected where that cannot be.
+        Words a pair may have on either side, contractions undone, 1 to 32767. Longer pairs are split to
+        shorter parallel ones, or rejected where that cannot be.
     max_ratio : float
         Pairs of 10 words or more whose one side has over this many times the words of the other are aligned,
         but left out of statistics.

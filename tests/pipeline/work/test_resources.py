@@ -90,7 +90,7 @@ def groups(tmp_path, monkeypatch):
         ("9:cpu,memory:/\n", {"memory/memory.limit_in_bytes": 2**28}),
     ],
 )
-def test_the_control_group_limits_memory(groups, own, files):
+def test_g02_the_control_group_limits_memory(groups, own, files):
     groups(own, files)
     assert default_memory() == 2**28 * 3 // 4
 
