@@ -1,8 +1,8 @@
 """What a run may take, and what a stage took."""
 
 import os
-import resource
 import re
+import resource
 import subprocess
 import sys
 from pathlib import Path
