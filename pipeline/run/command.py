@@ -105,8 +105,6 @@ def _parser() -> argparse.ArgumentParser:
 def _run(options: argparse.Namespace) -> int:
     # The stages' libraries take a second to load: a wrong option is told before.
     settings = _settings(options)
-    from pipeline.run.checks import check
-    from pipeline.run.forecast import memory_lines
     from pipeline.run.graph import DEFAULT_CONFIG, STAGES
 
     if options.list:
@@ -126,22 +124,35 @@ def _run(options: argparse.Namespace) -> int:
     names = closure(selected, STAGES)
     paths = options.config or [DEFAULT_CONFIG]
     if options.list is not None or options.dry_run:
-        for path in paths:
-            config = _load(path, options)
-            every = names if options.dry_run else list(STAGES)
-            steps = plan(config, every, STAGES, settings, forced=forced, remember=False)
-            print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
-            if options.dry_run:
-                workers = None if options.scheduler else settings.jobs
-                for line in memory_lines(config, steps, settings, engine=options.engine, workers=workers):
-                    print(f"  {line}")
-                check(config, steps, settings, warn=Reporter(config.name).warn)
-        return 0
+        every = names if options.dry_run else list(STAGES)
+        return _worst([_show(path, options, every, forced, settings) for path in paths])
     with open_engine(options.engine, jobs=settings.processes, scheduler=options.scheduler) as engine:
         if len(paths) == 1:
             _corpus(_load(paths[0], options), names, forced, settings, engine)
             return 0
         return _batch(paths, options, names, forced, settings, engine)
+
+
+def _show(
+    path: Path, options: argparse.Namespace, names: list[str], forced: frozenset[str], settings: Settings
+) -> int:
+    """Print the plan of a corpus, and in a dry run make the checks of one; return the exit status."""
+    from pipeline.run.checks import check
+    from pipeline.run.forecast import memory_lines
+    from pipeline.run.graph import STAGES
+
+    try:
+        config = _load(path, options)
+        steps = plan(config, names, STAGES, settings, forced=forced, remember=False)
+        print("\n".join(plan_lines(config, steps, dry=options.dry_run)))
+        if options.dry_run:
+            workers = None if options.scheduler else settings.jobs
+            for line in memory_lines(config, steps, settings, engine=options.engine, workers=workers):
+                print(f"  {line}")
+            check(config, steps, settings, warn=Reporter(config.name).warn)
+    except Exception as error:
+        return _tell(error, debug=options.debug)
+    return 0
 
 
 def _load(path: Path, options: argparse.Namespace) -> Config:
@@ -185,6 +196,8 @@ def _batch(
     rows: list[tuple[Path, runner.Outcome | None, str]] = []
     statuses = [0]
     taken: dict[str, Path] = {}
+    for path in paths[1:]:
+        _foretell(path, options, names, forced, settings)
     for path in paths:
         try:
             config = _load(path, options)
@@ -198,6 +211,30 @@ def _batch(
             statuses.append(_tell(error, debug=options.debug))
             rows.append((path, None, " ".join(str(error).split())))
     print("\n".join(batch_table(rows)))
+    return _worst(statuses)
+
+
+def _foretell(
+    path: Path, options: argparse.Namespace, names: list[str], forced: frozenset[str], settings: Settings
+) -> None:
+    """Say, before the first of several corpora is begun, what a later one would be refused for.
+
+    No more than that: it may need what an earlier one is going to make, such as a prior.
+    """
+    from pipeline.run.checks import check
+    from pipeline.run.graph import STAGES
+
+    try:
+        config = _load(path, options)
+        steps = plan(config, names, STAGES, settings, forced=forced)
+        check(config, steps, settings, warn=lambda odd: None)
+    except LiaisonError as error:
+        told = " ".join(str(error).split())
+        print(f"warning: {path} would be refused as things stand: {told}", file=sys.stderr, flush=True)
+
+
+def _worst(statuses: Sequence[int]) -> int:
+    """Return the exit status of several corpora: 1 where one failed, else 2 where one was refused."""
     return 1 if 1 in statuses else max(statuses)
 
 

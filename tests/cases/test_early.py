@@ -247,3 +247,20 @@ def test_g30_nothing_is_looked_at_where_nothing_is_to_be_run(monkeypatch, tmp_pa
                 checks.check(config, steps, None, warn=sys.exit)
         else:
             checks.check(config, steps, None, warn=sys.exit)
+
+
+def test_g30_of_several_corpora_the_later_ones_are_looked_at_first(told, capsys):
+    told("gold.train=201")
+    capsys.readouterr()
+    bad = CONFIG.replace('name = "c"', 'name = "bad"') + "train = 201\n"
+    Path("bad.toml").write_text(bad, encoding="utf-8")
+    words = ["--config", "c.toml", "--config", "bad.toml", "--workdir", "w"]
+    assert main([*words, "--dry-run"]) == 2
+    shown = capsys.readouterr()
+    assert "error: gold.train: 201 is more than the 200 gold pairs" in shown.err
+    assert shown.out.count("stages to run") == 2
+    assert main([*words, "--stage", "preprocess"]) == 2
+    err = capsys.readouterr().err
+    message = "bad.toml would be refused as things stand: gold.train: 201 is more than the 200 gold pairs"
+    assert 0 <= err.find(message) < err.find("[c] download: running")
+    assert "[c] preprocess: done" in err
