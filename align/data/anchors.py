@@ -5,6 +5,7 @@ Anchors are words that are the same on both sides and rare on both: numbers, nam
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 from hashlib import blake2b
 from typing import NamedTuple
@@ -19,6 +20,8 @@ STEPS, BINS = 16, 256
 # An anchor comes at most in this share of the lines, or so few times; a line keeps at most so many.
 _RARE, _FEW = 0.01, 3
 _MOST = 16
+
+_WORD = re.compile(r"\w+")
 
 
 class LineSigns(NamedTuple):
@@ -64,6 +67,16 @@ def hash_words(words: Iterable[str]) -> np.ndarray:
     """Return a 64-bit hash of each word, uint64: the same on every machine."""
     digests = (blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words)
     return np.frombuffer(b"".join(digests), dtype="<u8")
+
+
+def text_tokens(lines: Sequence[str]) -> SideTokens:
+    """Return the words of lines as they are, without the rules of any language, in lower case."""
+    words = [_WORD.findall(line.lower()) for line in lines]
+    numbers: dict[str, int] = {}
+    ids = [numbers.setdefault(word, len(numbers)) for line in words for word in line]
+    rows = np.repeat(np.arange(len(words)), [len(line) for line in words])
+    letters = np.array([len(line) for line in lines], dtype=np.int64)
+    return SideTokens(hash_words(numbers), np.array(ids, dtype=np.int64), rows.astype(np.int64), letters)
 
 
 def line_signs(source: SideTokens, target: SideTokens, used: np.ndarray) -> LineSigns:

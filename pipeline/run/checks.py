@@ -15,10 +15,14 @@ from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import numpy as np
+
 from align.core.errors import InputError
 from align.core.ragged import SIDES
+from align.data.anchors import line_signs, text_tokens
 from align.data.bitext import count_lines
 from align.data.row import Row
+from align.data.shifted_lines import find_stretches
 from align.data.vocabulary import Vocabulary
 from align.links import find_format
 from align.model.weights import Weights
@@ -36,9 +40,9 @@ from pipeline.stages.embed.vectors import check_dimensions, check_given
 from pipeline.stages.gold import fit_gold
 from pipeline.stages.label.stage import wanted_labels
 from pipeline.stages.lexicon.prior_model import check_prior, prior_folder
-from pipeline.stages.preprocess.checks import check_usable
+from pipeline.stages.preprocess.checks import check_order, check_usable
 from pipeline.stages.preprocess.gold import Gold as GoldText
-from pipeline.stages.preprocess.stage import open_corpus, text_settings
+from pipeline.stages.preprocess.stage import SHARD, open_corpus, text_settings
 from pipeline.stages.train.model import NO_WEIGHTS, weights_folder
 from pipeline.work import budget
 from pipeline.work import manifest as manifests
@@ -72,10 +76,10 @@ class Known:
         tokenizers = [self.option(f"preprocess.{side}_tokenizer") for side in SIDES]
         return text_settings(self.option, self.option("preprocess.profile"), tokenizers)
 
-    def head(self) -> list[Row]:
+    def head(self, rows: int = HEAD) -> list[Row]:
         """Return the first rows of the corpus, none where it is not there yet."""
         corpus = self.sources["corpus"]
-        return list(islice(open_corpus(corpus, self.option), HEAD)) if corpus["paths"] else []
+        return list(islice(open_corpus(corpus, self.option), rows)) if corpus["paths"] else []
 
 
 class Check(NamedTuple):
@@ -177,6 +181,27 @@ def check_corpus(known: Known) -> Iterator[str]:
         for _ in open_corpus(corpus, known.option):
             pass
     yield from ()
+
+
+def check_shifts(known: Known) -> Iterator[str]:
+    """Tell where lines of the text's beginning do not stand beside their translations.
+
+    They stop the run as they do in preprocess where that is all of the text; else that is for it to say.
+    """
+    head = known.head(SHARD)
+    if not head:
+        return
+    used = np.array([not (row.problem or _is_empty(row)) for row in head], dtype=bool)
+    source, target = (
+        text_tokens(side) for side in zip(*((row.source, row.target) for row in head), strict=True)
+    )
+    choice = known.option("corpus.shifted")
+    if len(head) == SHARD and choice is None:
+        choice = "report"
+    where = str(known.sources["corpus"]["paths"][0])
+    told = check_order(where, find_stretches(line_signs(source, target, used)), len(head), choice)
+    if told is not None:
+        yield f"{where}: at its beginning {told}"
 
 
 def check_gold(known: Known) -> Iterator[str]:
@@ -285,4 +310,5 @@ CHECKS = (
     Check(check_gold, ("preprocess", "label", "evaluate", "inspect")),
     Check(check_vectors, ("embed",)),
     Check(check_corpus, ("preprocess",)),
+    Check(check_shifts, ("preprocess",)),
 )

@@ -8,6 +8,7 @@ import pytest
 
 from align.core.errors import InputError
 from align.data.bitext import open_bitext
+from pipeline.run import checks as early
 from pipeline.stages.preprocess import checks
 from tests.align.data.line_signs import found, translations
 
@@ -117,6 +118,21 @@ def test_g15_few_such_lines_are_only_reported_if_not_told_otherwise(sample, monk
     assert (status, len(summary["shifted"])) == (0, 1)
     assert "(shift -1" in err
     assert sample(300, 400, "--set", "corpus.shifted=stop")[0] == 2
+
+
+def test_g15_a_dry_run_looks_at_the_beginning(sample, monkeypatch, tmp_path):
+    status, err, _ = sample(299, 10**6, "--dry-run")
+    assert status == 2
+    assert "(shift -1: source line N goes with target line N-1); look there" in err
+    # It is not for the beginning of a longer text to say that it is too much.
+    monkeypatch.setattr(early, "SHARD", 500)
+    status, err, _ = sample(300, 400, "--dry-run")
+    assert status == 0
+    assert "a.en: at its beginning 1" in err
+    assert " of 500 lines (2" in err
+    assert sample(300, 400, "--dry-run", "--set", "corpus.shifted=stop")[0] == 2
+    assert sample(300, 301, "--dry-run")[:2] == (0, "")
+    assert not (tmp_path / "w").exists()
 
 
 def test_g15_the_choice_is_one_of_two_words(sample):

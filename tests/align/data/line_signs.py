@@ -4,8 +4,7 @@ import random
 
 import numpy as np
 
-from align.core.ragged import offsets_of
-from align.data.anchors import SideTokens, hash_words, line_signs
+from align.data.anchors import line_signs, text_tokens
 from align.data.shifted_lines import scan
 
 SHARD = 2048
@@ -23,22 +22,10 @@ def translations(count, seed=0):
     return sides
 
 
-def tokens(lines):
-    """Return the tokens of a side, cut at spaces."""
-    words = [line.split() for line in lines]
-    numbers = {}
-    ids = [numbers.setdefault(word, len(numbers)) for line in words for word in line]
-    offsets = offsets_of([len(line) for line in words])
-    rows = np.repeat(np.arange(len(lines)), np.diff(offsets))
-    return SideTokens(
-        hash_words(numbers), np.array(ids, dtype=int), rows, np.array([*map(len, lines)], dtype=int)
-    )
-
-
 def signs(source, target):
     """Return the signs of lines; empty ones are out of use."""
     used = np.array([bool(one and other) for one, other in zip(source, target, strict=True)], dtype=bool)
-    return line_signs(tokens(source), tokens(target), used)
+    return line_signs(text_tokens(source), text_tokens(target), used)
 
 
 def found(source, target):
