@@ -1,6 +1,7 @@
 """The whole pipeline on the embedded sample: run, skipped, killed anywhere, the same bytes with any jobs."""
 
 import json
+import os
 import random
 import re
 import shutil
@@ -239,9 +240,11 @@ def test_several_corpora_and_one_that_fails(done, tmp_path):
     assert re.match(r"sample +done +[\d.]+ +0 +AER 0\.", table[1])
 
 
-def test_an_ascii_locale_changes_nothing(done, tmp_path):
-    ran = run(
-        tmp_path, "--jobs", "1", "--stage", "preprocess", LC_ALL="C", PYTHONIOENCODING="ascii", PYTHONUTF8="0"
-    )
-    assert ran.returncode == 0
-    assert same(tmp_path, done, "preprocess")
+def test_odd_surroundings_change_nothing(done, tmp_path, monkeypatch):
+    """An ASCII locale, another time zone, no home, folders whose names need care, one that is not UTF-8."""
+    monkeypatch.delenv("HOME", raising=False)
+    workdir = tmp_path / os.fsdecode(b"caf\xe9") / "dossier été" / "naïve $x"
+    odd = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "TZ": "Pacific/Kiritimati"}
+    ran = run(workdir, "--jobs", "1", **odd)
+    assert ran.stdout == done[1].stdout
+    assert digests(workdir) == done[2]

@@ -88,10 +88,16 @@ def byte_file(path: str | Path | int, mode: str = "w", *, told: str | None = Non
     return io.BufferedWriter(_NamedFile(path, mode, str(path) if told is None else told))
 
 
-def text_file(path: str | Path | int, mode: str = "w", *, told: str | None = None) -> io.TextIOWrapper:
-    """Open a file to write text to, UTF-8 with plain line feeds; see :func:`byte_file`."""
+def text_file(
+    path: str | Path | int, mode: str = "w", *, told: str | None = None, errors: str = "strict"
+) -> io.TextIOWrapper:
+    r"""Open a file to write text to, UTF-8 with plain line feeds; see :func:`byte_file`.
+
+    ``errors`` is what becomes of the bytes of a path that are not UTF-8, as in :func:`open`; with
+    ``backslashreplace`` they are escaped as JSON does it.
+    """
     out = byte_file(path, mode, told=told)
-    return io.TextIOWrapper(out, encoding="utf-8", newline="\n", line_buffering=out.isatty())
+    return io.TextIOWrapper(out, encoding="utf-8", errors=errors, newline="\n", line_buffering=out.isatty())
 
 
 def open_in_place(path: str) -> int | None:

@@ -19,7 +19,7 @@ from pipeline.work.publish import write_json
 def fingerprint(ingredients: Mapping[str, Any]) -> str:
     """Return the first 16 hexadecimal digits of the SHA-256 of the ingredients as canonical JSON."""
     text = json.dumps(ingredients, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    return hashlib.sha256(text.encode("utf-8", "backslashreplace")).hexdigest()[:16]
 
 
 def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
@@ -78,7 +78,7 @@ class FileHashes:
                     for file in sorted(path.rglob("*"))
                     if file.is_file()
                 ]
-                return hashlib.sha256("\n".join(parts).encode()).hexdigest()
+                return hashlib.sha256("\n".join(parts).encode("utf-8", "backslashreplace")).hexdigest()
             state = path.stat()
             stamp = [state.st_size, state.st_mtime_ns]
             known = self._known.get(str(path))

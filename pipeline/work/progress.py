@@ -83,5 +83,5 @@ class Reporter:
 
     def _append(self, line: str) -> None:
         if self._log is not None:
-            with text_file(self._log, "a") as log:
+            with text_file(self._log, "a", errors="backslashreplace") as log:
                 log.write(line + "\n")

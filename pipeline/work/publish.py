@@ -38,7 +38,7 @@ def new_folder(folder: Path) -> Iterator[Path]:
 def write_json(path: Path, values: Mapping[str, Any]) -> None:
     """Write a JSON file, flushed to the disk; arrays and numbers of NumPy become lists and numbers."""
     text = json.dumps(values, indent=1, ensure_ascii=False, default=plain) + "\n"
-    with new_file(path) as aside, text_file(aside, told=str(path)) as out:
+    with new_file(path) as aside, text_file(aside, told=str(path), errors="backslashreplace") as out:
         out.write(text)
 
 

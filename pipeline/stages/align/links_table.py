@@ -79,7 +79,9 @@ def write_table(rows: Path, table: Path, count: int) -> None:
     )
     # Only tokens repeat themselves: a dictionary of all lines or scores would cost time and space.
     with (
-        pq.ParquetWriter(table, schema, compression="zstd", use_dictionary=["source", "target"]) as writer,
+        # Opened here: pyarrow takes no path with bytes that are not UTF-8.
+        open(table, "wb") as out,
+        pq.ParquetWriter(out, schema, compression="zstd", use_dictionary=["source", "target"]) as writer,
         open(rows, "rb") as file,
     ):
         while read := file.read(_ROWS_AT_A_TIME * ROW.itemsize):

@@ -147,7 +147,8 @@ def _links(path: Path, chosen: np.ndarray) -> tuple[dict[int, list[Link]], int, 
 
     found: dict[int, list[Link]] = {line: [] for line in chosen.tolist()}
     linked = last = 0
-    with pq.ParquetFile(_whole(path)) as table:
+    # Opened here: pyarrow takes no path with bytes that are not UTF-8.
+    with open(_whole(path), "rb") as file, pq.ParquetFile(file) as table:
         for group in range(table.num_row_groups):
             rows = table.read_row_group(group, columns=["line", "source", "target", "confidence"])
             lines = rows["line"].to_numpy()
