@@ -22,6 +22,11 @@ from pipeline.work.stage import Stage
 LANGUAGES = ("corpus.source", "corpus.target")
 GOLD_LINKS = ("gold.links", "gold.format", "gold.base", "gold.train")
 
+# Large files that a stage leaves to others, and that are not compared with their checksums when it begins:
+# of preprocess what the links are written with, of lexicon what a model holds too.
+OF_ALIGN = ("preprocess/source.txt", "preprocess/target.txt", "preprocess/*.spans*")
+TABLES = ("lexicon/[!p]*",)
+
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
@@ -36,6 +41,8 @@ STAGES: dict[str, Stage] = {
                 "gold.links",
             ),
             files=lambda config: sources.local_files(config.option),
+            placed=True,
+            records=(download.SOURCES,),
             resumable=True,
         ),
         Stage(
@@ -56,6 +63,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess"),
             uses=(*LANGUAGES, "gold.in_corpus"),
             seeded=True,
+            unread=OF_ALIGN,
         ),
         Stage(
             "lexicon",
@@ -64,6 +72,7 @@ STAGES: dict[str, Stage] = {
             uses=("gold.in_corpus",),
             files=lexicon.local_files,
             seeded=True,
+            unread=OF_ALIGN,
             resumable=True,
         ),
         Stage(
@@ -72,12 +81,14 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "embed", "lexicon"),
             uses=(*GOLD_LINKS, "train.labels", "train.fertility", "train.solver"),
             seeded=True,
+            unread=OF_ALIGN,
             check=label.check,
         ),
         Stage(
             "featurize",
             featurize.run,
             needs=("preprocess", "embed", "lexicon", "label"),
+            unread=OF_ALIGN,
             describe=featurize.describe,
             check=featurize.check,
         ),
@@ -88,6 +99,8 @@ STAGES: dict[str, Stage] = {
             uses=("corpus.name", *LANGUAGES, "gold.train"),
             files=train.local_files,
             seeded=True,
+            records=("training.json", "history.csv", "curve.png"),
+            unread=(*OF_ALIGN, "lexicon/posteriors/corpus/*"),
             resumable=True,
             check=train.check,
             shows=("model", ""),
@@ -96,6 +109,7 @@ STAGES: dict[str, Stage] = {
             "align",
             align.run,
             needs=("preprocess", "lexicon", "train"),
+            unread=("preprocess/*.spans.npy", "preprocess/gold*", *TABLES),
             resumable=True,
             shows=("links", "links.txt"),
         ),
@@ -105,6 +119,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "label", "train"),
             uses=GOLD_LINKS,
             seeded=True,
+            unread=(*OF_ALIGN, "preprocess/corpus/*", "lexicon/posteriors/corpus/*", *TABLES),
         ),
         Stage(
             "inspect",
@@ -112,6 +127,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
             uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
             seeded=True,
+            unread=(*OF_ALIGN, "preprocess/corpus/*", "lexicon/*", "align/links.txt"),
             shows=("page", "report.html"),
         ),
     )

@@ -18,7 +18,11 @@ def plan_lines(config: Config, steps: Sequence[Step], *, dry: bool) -> list[str]
     lines = [f"{config.name} ({config.path})"]
     for step in steps:
         state = ("run " if step.run else "skip") if dry else step.state
-        lines.append(f"  {step.stage.name:<11} {state:<8} {step.reason}")
+        others = ", ".join(step.unless)
+        doubt = (
+            f"; made again if {others} come{'s' * (len(step.unless) == 1)} out otherwise" if others else ""
+        )
+        lines.append(f"  {step.stage.name:<11} {state:<8} {step.reason}{doubt}")
     return lines
 
 

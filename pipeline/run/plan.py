@@ -11,7 +11,7 @@ from pipeline.config.configuration import Config
 from pipeline.run.results import PARTIAL, partial_of
 from pipeline.work import manifest as manifests
 from pipeline.work.code_version import modules_of
-from pipeline.work.fingerprint import FileHashes, difference, fingerprint
+from pipeline.work.fingerprint import FileHashes, by_contents, difference, fingerprint
 from pipeline.work.stage import INCOMPLETE, Stage
 
 
@@ -39,6 +39,7 @@ class Step:
     reason: str  # why it is in that state
     run: bool  # whether this run makes it
     forced: bool = False  # whether it is made even where done; it then goes on with nothing
+    unless: tuple[str, ...] = ()  # stages that may make it stale, if they come out with other contents
 
 
 def closure(names: Sequence[str], stages: Mapping[str, Stage]) -> list[str]:
@@ -79,9 +80,10 @@ def plan(
         If one of the user's own files is missing.
     """
     root = settings.workdir / config.name
-    hashes = FileHashes(root / "hashes.json" if remember else None)
+    hashes = FileHashes(root / "hashes.json", write=remember)
     prints: dict[str, str] = {}
-    steps = []
+    known: dict[str, str] = {}
+    steps: dict[str, Step] = {}
     for name in names:
         stage = stages[name]
         ingredients: dict[str, Any] = {
@@ -93,20 +95,34 @@ def plan(
         }
         if stage.seeded:
             ingredients["seed"] = settings.seed
-        prints[name] = fingerprint(ingredients)
+        known |= ingredients["files"]
+        prints[name] = fingerprint(by_contents(ingredients, known))
         folder = root / name / prints[name]
-        state, reason = _state(folder, ingredients)
+        needs = [steps[need] for need in stage.needs]
+        there = {need.stage.name: need.folder for need in needs if not need.run}
+        state, reason = _state(stage, folder, ingredients, there)
         own = name in forced
         if state == "done" and own:
             reason = "forced"
-        steps.append(Step(stage, folder, ingredients, state, reason, state != "done" or own, own))
-    return steps
+        run = state != "done" or own
+        unless = () if run else tuple(need.stage.name for need in needs if need.run or need.unless)
+        steps[name] = Step(stage, folder, ingredients, state, reason, run, own, unless)
+    return list(steps.values())
 
 
-def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
+def _state(
+    stage: Stage, folder: Path, ingredients: dict[str, Any], needs: Mapping[str, Path]
+) -> tuple[str, str]:
+    """Return the state of a result, given the folders of those it was made from that stay as they are."""
     own = manifests.read(folder)
-    if own is not None and (fault := manifests.damage(folder, own)):
+    if own is None and folder.exists():
+        return "stale", f"damaged: {manifests.MANIFEST} is not as it was written"
+    if own is not None and (fault := manifests.damage(folder, own, read=stage.records)):
         return "stale", f"damaged: {fault}"
+    if own is not None and (fault := manifests.outdated(own, needs)):
+        return "stale", fault
+    if own is not None and stage.placed and (moved := _moved(own["ingredients"], ingredients)):
+        return "stale", moved
     if own is not None:
         # --memory is no part of a fingerprint, and may have left something out
         less = own.get("notes", {}).get(INCOMPLETE)
@@ -116,6 +132,15 @@ def _state(folder: Path, ingredients: dict[str, Any]) -> tuple[str, str]:
     if previous is not None:
         return "stale", difference(previous.get("ingredients", {}), ingredients)
     return "missing", "never made" + (" to the end" if partial_of(folder).exists() else "")
+
+
+def _moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
+    """Say which of the user's files lie elsewhere than they did, with the same contents."""
+    before, after = old["options"], new["options"]
+    changed = [key for key in after if before.get(key) != after[key]]
+    return "; ".join(
+        f"{key} was {before.get(key)!r}, is {after[key]!r}, with the same contents" for key in changed
+    )
 
 
 def _last_made(stage_folder: Path) -> dict[str, Any] | None:

@@ -23,7 +23,7 @@ from filelock import FileLock, Timeout
 
 from align.core.errors import WorkError
 from align.core.files import WRITE_FAULTS
-from pipeline.work.manifest import read
+from pipeline.work.manifest import outdated, read
 from pipeline.work.publish import sync_folder, write_json
 
 PARTIAL, REPLACED = ".partial", ".replaced"
@@ -189,6 +189,7 @@ def update_latest(latest: Path, folder: Path) -> None:
 
 def _is_outdated(name: str, links: Mapping[str, Path]) -> bool:
     """Tell whether a result was made from others than those that ``latest/`` points at."""
-    needs = (read(links[name]) or {}).get("ingredients", {}).get("needs", {})
+    manifest = read(links[name]) or {}
+    needs = manifest.get("ingredients", {}).get("needs", {})
     current = {need: os.path.basename(os.readlink(links[need])) for need in needs if need in links}
-    return bool(needs != current)
+    return bool(needs != current or outdated(manifest, {need: links[need] for need in needs}))

@@ -9,10 +9,12 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from fnmatch import fnmatch
 from importlib import metadata
 from pathlib import Path
 from platform import python_version
+from typing import Any
 
 import align
 from align.core.errors import LiaisonError, WorkError
@@ -33,9 +35,9 @@ from pipeline.work import manifest as manifests
 from pipeline.work.engine import Engine
 from pipeline.work.memory_release import give_back
 from pipeline.work.progress import Reporter
-from pipeline.work.publish import sync_tree, write_json
-from pipeline.work.resources import Meter, show_bytes, show_size
-from pipeline.work.stage import StageContext
+from pipeline.work.publish import sync_tree
+from pipeline.work.resources import Meter, Usage, show_bytes, show_size
+from pipeline.work.stage import Stage, StageContext
 
 RECORDED_VERSIONS = ("numpy", "scipy", "numba", "pandas", "nltk", "pyarrow", "fasttext-community")
 
@@ -103,14 +105,16 @@ def run(
         scratch = (settings.tmp_dir or _usual_temporary()) / new_scratch()
     with locked(root, scratch), _end_in_log(reporter):
         folders: dict[str, Path] = {}
-        for step in steps:
+        checked = manifests.Checked()
+        for place, planned in enumerate(steps):
+            step = _as_it_is(planned, folders) if scratch is not None else planned
             name = step.stage.name
             if step.run and scratch is not None:
                 reporter.say(f"{name}: running ({step.reason})")
                 inputs = {need: folders[need] for need in step.stage.needs}
-                with stopped_as(_interrupted(steps, steps.index(step))):
+                with stopped_as(_interrupted(steps, place)):
                     try:
-                        results = _make(step, inputs, config, settings, engine, reporter, scratch)
+                        results = _make(step, inputs, config, settings, engine, reporter, scratch, checked)
                     finally:
                         engine.release()
                         give_back()
@@ -156,6 +160,21 @@ def _interrupted(steps: Sequence[Step], place: int) -> Interrupted:
     )
 
 
+def _as_it_is(step: Step, folders: Mapping[str, Path]) -> Step:
+    """Return a step as it turns out when those before it are done: they may have other contents by now."""
+    needs = {need: folders[need] for need in step.stage.needs}
+    fault = "" if step.run else manifests.outdated(manifests.read(step.folder) or {}, needs)
+    return replace(step, state="stale", reason=fault, run=True) if fault else step
+
+
+def _check_inputs(stage: Stage, inputs: Mapping[str, Path], checked: manifests.Checked, threads: int) -> None:
+    """Compare what a stage is going to read with its checksums."""
+    for need, folder in inputs.items():
+        names = (manifests.read(folder) or {}).get("files", {})
+        read = [name for name in names if not any(fnmatch(f"{need}/{name}", each) for each in stage.unread)]
+        checked.check(need, folder, read, threads=threads)
+
+
 def _shown(steps: Sequence[Step], latest: Path) -> dict[str, str]:
     """Return where that is which a user goes on with, by what it is."""
     found = {}
@@ -175,6 +194,7 @@ def _make(
     engine: Engine,
     reporter: Reporter,
     scratch: Path,
+    checked: manifests.Checked,
 ) -> list[str]:
     """Run one stage in a folder aside and publish it; return its lines of results."""
     partial = partial_of(step.folder)
@@ -185,6 +205,7 @@ def _make(
         # What nobody can go on with is not left.
         nullcontext() if step.stage.resumable else removed_after(partial),
     ):
+        _check_inputs(step.stage, inputs, checked, settings.jobs)
         scratch.mkdir(mode=0o700)
         clear_leftovers(step.folder, resumable=step.stage.resumable, afresh=step.forced)
         partial.mkdir(parents=True, exist_ok=True)
@@ -205,25 +226,9 @@ def _make(
         used = meter.read()
         # The manifest says that all is there: it must not outlive a power cut that the rest does not.
         sync_tree(partial)
-        write_json(
-            partial / manifests.MANIFEST,
-            {
-                "stage": step.stage.name,
-                "fingerprint": step.folder.name,
-                "seconds": round(used.seconds, 3),
-                "cpu_seconds": round(used.cpu_seconds, 3),
-                "peak_memory": used.peak_memory,
-                "jobs": settings.jobs,
-                "seed": settings.seed,
-                "files": manifests.sizes(partial),
-                "finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
-                "versions": _versions(),
-                "results": context.results,
-                "notes": context.notes,
-                "ingredients": step.ingredients,
-            },
-        )
+        manifests.write(partial, _manifest(step, context, used))
         publish(partial, step.folder)
+        checked.made(step.folder)
     if unfinished := drop_unfinished(step.folder):
         reporter.say(
             f"{step.stage.name}: removed what unfinished runs with other options or another version had left "
@@ -233,6 +238,28 @@ def _make(
         f"{step.stage.name}: done in {used.seconds:.1f} s, peak memory {show_size(used.peak_memory)}"
     )
     return context.results
+
+
+def _manifest(step: Step, context: StageContext, used: Usage) -> dict[str, Any]:
+    """Return what there is to say of a result that lies in the context's folder."""
+    files = manifests.described(context.folder, threads=context.jobs)
+    return {
+        "stage": step.stage.name,
+        "fingerprint": step.folder.name,
+        "seconds": round(used.seconds, 3),
+        "cpu_seconds": round(used.cpu_seconds, 3),
+        "peak_memory": used.peak_memory,
+        "jobs": context.jobs,
+        "seed": context.seed,
+        "files": files,
+        "contents": manifests.contents(files, without=step.stage.records, elsewhere=context.elsewhere),
+        "made_from": manifests.made_from(context.inputs),
+        "finished": time.strftime("%Y-%m-%dT%H:%M:%S%z"),
+        "versions": _versions(),
+        "results": context.results,
+        "notes": context.notes,
+        "ingredients": step.ingredients,
+    }
 
 
 def _usual_temporary() -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import uuid
+import zlib
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -15,6 +16,9 @@ from align.core.signals import removed_after
 
 # How NFS names a file that was removed while it was open; it goes by itself.
 GHOST = ".nfs"
+
+# The key of a file's own checksum.
+_SEAL = "crc32"
 
 
 @contextmanager
@@ -40,6 +44,25 @@ def write_json(path: Path, values: Mapping[str, Any]) -> None:
     text = json.dumps(values, indent=1, ensure_ascii=False, default=plain) + "\n"
     with new_file(path) as aside, text_file(aside, told=str(path), errors="backslashreplace") as out:
         out.write(text)
+
+
+def write_sealed(path: Path, values: Mapping[str, Any]) -> None:
+    """Write a JSON file that tells its own checksum; see :func:`read_sealed`."""
+    write_json(path, {**values, _SEAL: _seal(values)})
+
+
+def read_sealed(path: Path) -> dict[str, Any] | None:
+    """Return what :func:`write_sealed` wrote; None where it is not there, or not what was written."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+        whole = isinstance(found, dict) and found.pop(_SEAL, None) == _seal(found)
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if whole else None
+
+
+def _seal(values: Mapping[str, Any]) -> int:
+    return zlib.crc32(json.dumps(values, default=plain).encode("ascii"))
 
 
 def plain(value: Any) -> Any:

@@ -37,6 +37,12 @@ class Stage:
     files: Callable[[Config], list[Path]] = lambda config: []
     # Whether the seed changes its result.
     seeded: bool = False
+    # Whether its result says where the user's files lie, and is to be made again where they have moved.
+    placed: bool = False
+    # Small files of its result that only tell how it was made: seconds, places. Others do not depend on them.
+    records: tuple[str, ...] = ()
+    # Large files of the stages it needs that it does not read: patterns of ``stage/path``.
+    unread: tuple[str, ...] = ()
     # Whether it can go on with the folder that a killed run left.
     resumable: bool = False
     # What of its result a run names at its end: what it is, and the file ("": the folder itself).
@@ -82,6 +88,9 @@ class StageContext:
     stage: Stage
     config: Config
     notes: dict[str, Any] = field(default_factory=dict)  # JSON values, kept in the manifest
+    elsewhere: dict[str, Any] = field(
+        default_factory=dict
+    )  # stands for files of the result that lie elsewhere
     results: list[str] = field(default_factory=list)  # lines, kept there and printed again when skipped
 
     def option(self, key: str) -> Any:

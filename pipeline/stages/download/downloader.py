@@ -123,6 +123,9 @@ class Downloader:
             return None
         if found != size or (sha256 not in (None, got) and not self.accept_changed):
             return None
+        if sha256_of(path, self.progress) != got:
+            self.say(f"{url}: what is there has other bytes than were fetched; downloading it again")
+            return None
         self.say(f"{url} is there already ({show_bytes(size)})")
         return SourceFile(path, got, url)
 

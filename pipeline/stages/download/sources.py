@@ -25,6 +25,7 @@ class Sources:
     folder: Path
     downloader: Downloader
     origins: dict[str, list[str]] = field(default_factory=dict)  # the places asked for, by key
+    hashes: dict[str, list[str | None]] = field(default_factory=dict)  # of the files there, as far as known
 
     @property
     def progress(self) -> Progress:
@@ -63,6 +64,7 @@ class Sources:
                 if not self.downloader.accepts(found):
                     raise InputError(f"{found}; correct corpus.sha256 or set download.accept_changed = true")
         self.origins.setdefault(key, []).append(place)
+        self.hashes.setdefault(key, []).append(source.sha256)
         return source
 
     def checked(

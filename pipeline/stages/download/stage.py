@@ -98,6 +98,7 @@ def run(
     }
     write_json(context.folder / SOURCES, found)
     context.note("origins", sources.origins)
+    context.elsewhere["sha256"] = sources.hashes
 
 
 def load(folder: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from pipeline.run.command import main
 from pipeline.run.forecast import memory_lines
 from pipeline.run.plan import Settings
 from pipeline.work import budget
-from pipeline.work.publish import write_json
+from pipeline.work import manifest as manifests
 
 GB = 2**30
 
@@ -52,7 +52,7 @@ def test_pairs_are_guessed_by_the_size_of_the_text(config, tmp_path):
 
 def test_pairs_are_known_once_the_text_is_prepared(config, tmp_path):
     (tmp_path / "preprocess").mkdir()
-    write_json(tmp_path / "preprocess" / "manifest.json", {"notes": {"pairs": 1234}})
+    manifests.write(tmp_path / "preprocess", {"notes": {"pairs": 1234}})
     told = lines(config, tmp_path, done=("download", "preprocess"))
     assert told[0].startswith("plan: 1234 pairs; ")
     assert "8 of 10 stages" in told[0]
@@ -99,7 +99,7 @@ def test_preprocess_keeps_something_of_each_pair(config, tmp_path, pairs, jobs, 
 def test_pairs_that_nobody_noted_are_not_known(config, tmp_path, manifest):
     (tmp_path / "preprocess").mkdir()
     if manifest is not None:
-        write_json(tmp_path / "preprocess" / "manifest.json", manifest)
+        manifests.write(tmp_path / "preprocess", manifest)
     told = lines(config, tmp_path, done=("download", "preprocess"))
     assert told[0].startswith("plan: pairs not known; memory")
     assert "None" not in "".join(told)
