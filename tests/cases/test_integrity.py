@@ -382,7 +382,7 @@ def test_g18_what_a_stage_is_said_not_to_read_it_does_not_open(tmp_path, labels)
         stage, _, path = line.partition(" ")
         need, _, *inside = Path(path).parts[len((tmp_path / "work" / "sample").parts) :] or ("", "")
         name = "/".join([need, *inside])
-        if need in STAGES[stage].needs:
+        if need in STAGES[stage].needs and inside != ["manifest.json"]:  # which has a checksum of its own
             assert not [each for each in STAGES[stage].unread if fnmatch(name, each)], f"{stage} reads {name}"
 
 
