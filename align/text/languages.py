@@ -24,15 +24,16 @@ class Language:
     colon: bool = False  # whether a colon within a word belongs to it (Swedish EU:s)
 
 
-# Titles and the like that any European text may hold.
+# Titles and the like that any text may hold.
 COMMON = Language(
+    whole="'n'",  # rock 'n' roll, in any language
     abbreviations="Mr Mrs Ms Mme Mmes Mlle Messrs Dr Prof St Jr Sr Inc Ltd Corp vs cf etc al Hon Rev",
     numbered="No Nos Nr no nos nr Art art Vol vol p pp Fig fig",
 )
 
 LANGUAGES: dict[str, Language] = {
     "en": Language(
-        whole="'n'",
+        whole="'tis 'twas",
         clitics="s re ve ll d m t",
         abbreviations="hon hons Rt rt Gen Col Capt Lt Sgt Sen Rep Gov Pres Supt Ste Mt Ave Blvd Dept Bros Co"
         " approx dept est viz ibid rev ca",
@@ -108,6 +109,7 @@ def rules_of(code: str) -> Language:
     own = LANGUAGES.get(base_code(code), Language())
     return replace(
         own,
+        whole=f"{COMMON.whole} {own.whole}".strip(),
         abbreviations=f"{COMMON.abbreviations} {own.abbreviations}".strip(),
         numbered=f"{COMMON.numbered} {own.numbered}".strip(),
     )

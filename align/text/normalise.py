@@ -19,13 +19,14 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import NamedTuple
 
-from align.text.characters import APOSTROPHES
+from align.text.characters import APOSTROPHES, GERSHAYIM, HEBREW, MARKS
 
 # All that ends a line or parts words somewhere (tab, vertical tab, form feed, carriage return, file to unit
 # separators, U+0085, no-break and wide spaces, U+2028, U+2029, zero width space), and control characters.
 _SPACES = "\x00-\x1f\x7f-\xa0\u1680\u180e\u2000-\u200b\u2028\u2029\u202f\u205f\u3000"
-# Soft hyphen, byte order mark, word joiner, marks of the direction of writing.
-_INVISIBLE = "\xad\u200e\u200f\u202a-\u202e\u2060\u2066-\u2069\ufeff"
+# Soft hyphen, byte order mark, word joiner, unwritten signs of formulas; marks of the direction of writing,
+# of digit shapes, of notes between the lines, of a language.
+_INVISIBLE = "\xad\u061c\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\U000e0001"
 
 _space = re.compile(f"[{_SPACES}]")
 _invisible = re.compile(f"[{_INVISIBLE}]")
@@ -50,7 +51,8 @@ _escape = re.compile(r"&(?:amp;)*(amp;|lt;|gt;|quot;|apos;|nbsp;|#[0-9]{1,7};|#[
 _NOTHING: Mapping[str, int] = MappingProxyType({})
 
 _rewritten = re.compile("[ &`]")
-_inner_apostrophe = re.compile(rf"(?<=\w)[{APOSTROPHES}]|[\u2019\u02bc]")
+_inner_apostrophe = re.compile(rf"(?<=\w)[{APOSTROPHES}]|[\u2019\u02bc\u05f3]")
+_gershayim = re.compile(rf"(?<=[{HEBREW}{MARKS}])(?:{GERSHAYIM})(?=[{HEBREW}])|\u05f4")
 # Brackets and quotes as escaped in the Penn Treebank; old corpora have them.
 _TREEBANK = {
     "-lrb-": "(",
@@ -198,11 +200,13 @@ def lookup_key(token: str) -> str:
     """Return the key under which a token is counted and looked up in vectors.
 
     The one casing function of the project: training, priors, vectors and alignment of new text all use it.
-    Lower case, normal form C, invisible characters gone, every sign typed for an apostrophe made ``'``,
-    escapes of markup and of the Penn Treebank undone. Never empty; a token of nothing visible gives ``_``.
+    Lower case, normal form C, invisible characters gone, every sign typed for an apostrophe made ``'`` (for
+    Hebrew gershayim ``"``), escapes of markup and of the Penn Treebank undone. Never empty; a token of
+    nothing visible gives ``_``.
     """
     key = token.lower()
     if key.isascii() and key.isprintable() and key not in _TREEBANK and not _rewritten.search(key):
         return key or "_"
     key = _wide_space.sub("_", clean(key).text.strip())
-    return _TREEBANK.get(key) or _inner_apostrophe.sub("'", key) or "_"
+    key = _gershayim.sub('"', _inner_apostrophe.sub("'", key))
+    return _TREEBANK.get(key, key) or "_"

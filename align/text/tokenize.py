@@ -5,10 +5,11 @@ way wherever it stands (but for ``No.`` and its like, which look at whether a nu
 processor cuts each distinct chunk once and remembers.
 
 The rules, in order: addresses; numbers (``9.8``, ``1,000.50``, ``.5``), parted from a unit of measure
-(``9.8m``: ``9.8`` + ``m``) and from currency and percent signs; abbreviations (``Mr.``, ``p.m.``);
-elided words (``l'`` + ``homme``); words, with the apostrophes inside them (``it's``, ``aujourd'hui``);
-runs of dots and dashes; any other sign by itself. Hyphens and slashes are signs. Nothing is rewritten: the
-pieces of a chunk put together are the chunk.
+(``9.8m``: ``9.8`` + ``m``) and from currency and percent signs; abbreviations (``Mr.``, ``p.m.``); Hebrew
+acronyms and clipped words (``צה"ל``); elided words (``l'`` + ``homme``); words, with the
+apostrophes inside them (``it's``, ``aujourd'hui``); runs of dots and dashes; any other sign by itself.
+Hyphens and slashes are signs. No token ends within a grapheme cluster (:mod:`align.text.characters`). Nothing
+is rewritten: the pieces of a chunk put together are the chunk.
 """
 
 from __future__ import annotations
@@ -18,7 +19,16 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import NamedTuple
 
-from align.text.characters import APOSTROPHES, MARKS, MODIFIERS, UNSPACED
+from align.text.characters import (
+    APOSTROPHES,
+    GERESH,
+    GERSHAYIM,
+    HEBREW,
+    MARKS,
+    MODIFIERS,
+    UNSPACED,
+    keep_clusters,
+)
 from align.text.languages import Language, rules_of
 
 # Only single signs are repeated possessively: of groups, Python before 3.11.5 matches too much (gh-106052).
@@ -38,13 +48,33 @@ _ADDRESS = (
 )
 
 _UNITS = (
-    "bn|m|mn|km|cm|mm|kg|mg|g|kb|mb|gb|tb|KB|MB|GB|TB|kHz|MHz|GHz|Hz|kW|MW|GW|TW|kWh|MWh|GWh|TWh|ha|hl|ml|cl"
+    "bn|tn|mn|mln|mld|mrd|Mio|Mrd|Mln|Mld|[mb]illions?|milliards?"
+    "|[kcdmnµμ]?m[²³]?|[kmµμ]?g|[hcm]l|ha|[kMGT]?Wh|[kMGT]W|[kMGT]Hz|Hz|[kM]V|[kMG]J|[hkM]Pa|dB|mAh"
+    "|[kmgt]b|[KMGTP]B|[kMG]bit|[kMG]bps|mph|rpm|ppm|am|pm"
 )
 _NUMBER = rf"(?:\.(?=\d))?\d++(?:[.,:٫٬{APOSTROPHES}]\d++)*"
 
+# What is paid with: a sign, or a code before or behind the number. Beside one, a letter is thousands or more.
+_CURRENCY = "[$¢-¥\u20a0-\u20cf]"
+_CODES = "EUR|USD|GBP|CHF|JPY|CNY|INR|CAD|AUD|SEK|NOK|DKK|PLN|CZK|HUF|RON|BGN|RUB|TRY"
+_MULTIPLES = "[kKmMbBtT][nN]?|MM|cr"
+_AMOUNT = (
+    rf"(?=[\d.])(?:(?<={_CURRENCY}){_NUMBER}(?=(?:{_MULTIPLES}){_END})|(?<=\b(?:{_CODES})){_NUMBER}"
+    rf"|(?<![\w.]){_NUMBER}(?=(?:{_MULTIPLES})?(?:{_CODES}){_END}|(?:{_MULTIPLES}){_CURRENCY}))"
+    rf"|\b(?:{_CODES})(?=\d)"
+)
+
+# Hebrew words with gershayim or geresh. A quote between a preposition and a word that another quote follows
+# is no gershayim; an apostrophe at the end of a word is geresh, but where one stands in front of it.
+_LETTERS = rf"(?:[{HEBREW}][{MARKS}]*+)+"
+_QUOTED = rf"[ובהכלמש]{{1,2}}(?:{GERSHAYIM})[{HEBREW}]{{2,}}(?:{GERSHAYIM})(?![{HEBREW}])"
+_INSIDE = rf"{_LETTERS}(?:(?:{GERSHAYIM}|[{GERESH}])(?=[{HEBREW}]){_LETTERS})*"
+_GERESH_AT_END = rf"(?<!{_APOSTROPHE}){_INSIDE}{_APOSTROPHE}(?!{_APOSTROPHE}){_END}"
+_HEBREW = rf"(?!{_QUOTED})(?:{_GERESH_AT_END}|{_INSIDE}\u05f3?{_END})"
+
 _CASES: dict[str, Callable[[str], str]] = {
     "lower": lambda word: word,
-    "capital": lambda word: word[:1].upper() + word[1:],
+    "capital": lambda word: re.sub(r"\w", lambda first: first.group().upper(), word, count=1),
     "upper": str.upper,
 }
 
@@ -88,10 +118,12 @@ def _compile(known: Language, *, keep_unspaced: bool) -> Callable[[str], list[st
     unspaced = rf"(?:{one})+" if keep_unspaced else one
     alternatives = [
         _ADDRESS,
+        _AMOUNT,
         rf"(?<![\w.]){_NUMBER}(?:(?!(?:{_UNITS}){_END}){_WORD})?",
         rf"(?:{_LETTER}{{1,2}}\.){{2,}}",
         rf"(?:{_words(known.abbreviations, 'lower', 'capital', 'upper')})\.",
         rf"(?:{_words(known.numbered, 'lower', 'capital')})\.(?=\d)",
+        _HEBREW,
         *_elisions(known),
         rf"{_WORD}(?:{_APOSTROPHE}{_WORD})*" + (rf"(?::{_LETTER}++)?" if known.colon else ""),
         unspaced,
@@ -99,7 +131,10 @@ def _compile(known: Language, *, keep_unspaced: bool) -> Callable[[str], list[st
         # Any other sign with what modifies it; emoji joined by U+200D are one.
         rf"\S[{MODIFIERS}{MARKS}]*+(?:(?<=\u200d)\S[{MODIFIERS}{MARKS}]*+)*",
     ]
-    return re.compile("|".join(filter(None, alternatives))).findall
+    cut = keep_clusters(re.compile("|".join(filter(None, alternatives))).findall)
+    # Most chunks are letters alone, and then a word. One that is typed for an apostrophe counts as a letter.
+    is_word = re.compile(rf"(?:(?!{_APOSTROPHE}){_LETTER})+").fullmatch
+    return lambda chunk: [chunk] if is_word(chunk) else cut(chunk)
 
 
 def _elisions(known: Language) -> list[str]:
@@ -107,7 +142,7 @@ def _elisions(known: Language) -> list[str]:
     found = []
     if known.whole:
         # In front of the apostrophe or after it: po', 's, 'n'.
-        found.append(rf"(?:{_words(known.whole, 'lower', 'capital')}){_END}(?!{_APOSTROPHE}\w)")
+        found.append(rf"(?:{_words(known.whole, 'lower', 'capital', 'upper')}){_END}(?!{_APOSTROPHE}\w)")
     if known.clitics:
         found.append(rf"{_APOSTROPHE}(?:{_words(known.clitics, 'lower', 'upper')}){_END}")
     if known.elides_all:

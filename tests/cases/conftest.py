@@ -4,8 +4,15 @@ import pytest
 
 from pipeline.run.command import main
 from tests.pipeline.stages.embed import test_embed
+from tests.pipeline.stages.preprocess.runner import runner
 
 world = test_embed.world
+
+
+@pytest.fixture
+def preprocess(tmp_path):
+    """Return a function that runs the preprocess stage by itself on two texts and reads what it left."""
+    return runner(tmp_path)
 
 
 @pytest.fixture

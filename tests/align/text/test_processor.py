@@ -42,14 +42,6 @@ def test_spaces_split_on_the_space_alone():
     assert found.analysis == ["l'ami", "a,b_c_d", "é"]
 
 
-def test_one_key_for_all_ways_to_write_a_word():
-    processor = TextProcessor("fr")
-    keys = {
-        tuple(processor.process(text).analysis) for text in ("d'Été", "d’été", "D'E\u0301te\u0301", "dʼÉté")
-    }
-    assert keys == {("d'", "été")}
-
-
 def test_settings_make_the_same_processor():
     processor = TextProcessor("fr", profile="expand", tokenizer="spaces")
     again = TextProcessor.from_settings(processor.settings())

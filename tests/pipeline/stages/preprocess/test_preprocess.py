@@ -1,8 +1,9 @@
-"""The preprocess stage: every line in its place, every loss reported, the same for any number of jobs."""
+"""The preprocess stage: every line in its place, every loss reported, the same for any number of jobs.
 
-import csv
+Odd lines, separators and encodings are in tests/cases/test_lines.py.
+"""
+
 import json
-from pathlib import Path
 from types import SimpleNamespace
 
 import numpy as np
@@ -10,124 +11,15 @@ import pytest
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus
-from align.data.vocabulary import Vocabulary
-from pipeline.config.configuration import Config
 from pipeline.stages.preprocess import shard as preprocess_shard
 from pipeline.stages.preprocess import stage as preprocess
-from pipeline.work.engine import open_engine
-from pipeline.work.stage import Stage, StageContext
-
-SIDES = ("source", "target")
-DEFAULTS = {"source": "en", "target": "fr", "limit": None, "tokenized": False, "encoding": "utf-8"}
-DEFAULTS["shifted"] = None
-USES = (*(f"corpus.{key}" for key in DEFAULTS), "gold.in_corpus")
-
-
-class Said:
-    """A reporter that keeps what is said."""
-
-    def __init__(self):
-        self.lines, self.warnings = [], []
-
-    def say(self, text):
-        self.lines.append(text)
-
-    def warn(self, text):
-        self.warnings.append(text)
-
-    def progress(self, items, **_):
-        return items
-
-
-class Result:
-    """What the stage left in its folder."""
-
-    def __init__(self, folder, said):
-        self.folder, self.said = folder, said
-        self.corpus = Corpus.load(folder / "corpus")
-        self.lines = np.load(folder / "lines.npy", allow_pickle=False)
-        self.used = np.load(folder / "in_statistics.npy", allow_pickle=False)
-        self.words = [Vocabulary.load(folder / f"{side}.vocabulary.tsv") for side in SIDES]
-        self.text = [(folder / f"{side}.txt").read_bytes().decode("utf-8").split("\n")[:-1] for side in SIDES]
-        self.summary = json.loads((folder / "summary.json").read_text(encoding="utf-8"))
-        with open(folder / "rejects.tsv", encoding="utf-8", newline="\n") as rows:
-            self.rejects = list(csv.DictReader(rows, delimiter="\t", quoting=csv.QUOTE_NONE))
-
-    @property
-    def reasons(self):
-        return [(int(row["line"]), row["reason"], row["effect"]) for row in self.rejects]
-
-    def analysis(self, part, side=0, corpus=None):
-        sentences = getattr(corpus or self.corpus, SIDES[side])
-        ids = sentences.ids[sentences.offsets[part] : sentences.offsets[part + 1]]
-        return [self.words[side].words[word] for word in ids]
-
-    def spans(self, line, side=0):
-        starts = np.load(self.folder / f"{SIDES[side]}.spans.offsets.npy", allow_pickle=False)
-        spans = np.load(self.folder / f"{SIDES[side]}.spans.npy", allow_pickle=False)
-        return [tuple(span) for span in spans[starts[line] : starts[line + 1]].tolist()]
-
-
-def as_bytes(lines):
-    return lines if isinstance(lines, bytes) else "".join(f"{line}\n" for line in lines).encode("utf-8")
+from tests.pipeline.stages.preprocess.runner import runner
 
 
 @pytest.fixture
 def run(tmp_path):
-    """Return a function that writes two texts, runs the stage on them and reads what it left."""
-
-    def call(
-        source,
-        target,
-        /,
-        *,
-        gold=None,
-        in_corpus=True,
-        jobs=1,
-        kind="files",
-        options=None,
-        again=False,
-        **corpus,
-    ):
-        number = len(list(tmp_path.glob("out*"))) - again
-        folders = {name: tmp_path / f"{name}{number}" for name in ("out", "scratch", "download")}
-        for folder in folders.values():
-            folder.mkdir(exist_ok=again)
-        paths = []
-        for name, lines in zip(("text.source", "text.target"), (source, target), strict=True):
-            if lines is not None:
-                (folders["download"] / name).write_bytes(as_bytes(lines))
-                paths.append(name)
-        for side, lines in zip(SIDES, gold or (), strict=bool(gold)):
-            (folders["download"] / f"gold.{side}").write_bytes(as_bytes(lines))
-        sources = {
-            "corpus": {"kind": kind, "paths": paths, "sha256": []},
-            "vectors": {"source": None, "target": None, "dictionary": None},
-            "gold": {"files": ["gold.source", "gold.target"], "links": "gold.align"} if gold else None,
-        }
-        (folders["download"] / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
-        values = {"corpus": DEFAULTS | corpus, "gold": {"in_corpus": in_corpus}}
-        said = Said()
-        with open_engine("local", jobs=jobs) as engine:
-            context = StageContext(
-                folder=folders["out"],
-                inputs={"download": folders["download"]},
-                seed=1,
-                jobs=jobs,
-                memory=1 << 30,
-                scratch=folders["scratch"],
-                workdir=tmp_path,
-                engine=engine,
-                reporter=said,
-                stage=Stage("preprocess", preprocess.run, uses=USES),
-                config=Config(Path("test.toml"), values, frozenset()),
-            )
-            preprocess.run(context, **(options or {}))
-        assert not list(folders["scratch"].iterdir())
-        assert not (folders["out"] / "shards").exists()
-        return Result(folders["out"], said)
-
-    return call
+    """The stage, on two texts."""
+    return runner(tmp_path)
 
 
 def test_lines_tokens_and_ids_belong_together(run):
@@ -149,119 +41,6 @@ def test_expand_keeps_the_way_back_to_the_surface(run):
     assert result.corpus.target.parents.tolist() == [0, 0, 1]
     settings = json.loads((result.folder / "text.json").read_text(encoding="utf-8"))
     assert settings["target"] == {"language": "fr", "profile": "expand", "tokenizer": "rules"}
-
-
-def test_an_empty_side_rejects_the_pair_and_keeps_the_place(run):
-    source = ["one", "", "  ", "\t", "five", "\ufeff"]
-    target = ["un", "deux", "\t", "quatre", " ", ""]
-    result = run(source, target)
-    assert result.reasons == [
-        (2, "empty_src", "dropped"),
-        (3, "empty_both", "dropped"),
-        (4, "empty_src", "dropped"),
-        (5, "empty_tgt", "dropped"),
-        (6, "empty_both", "dropped"),
-    ]
-    assert result.text == [["one", *[""] * 5], ["un", *[""] * 5]]
-    assert result.lines.tolist() == [0]
-    assert [result.spans(line) for line in (0, 1)] == [[(0, 3)], []]
-    # What was only on rejected lines is no word of the corpus.
-    assert result.words[1].words == ["un"]
-
-
-def test_a_tab_within_a_sentence_is_a_space(run):
-    assert run(["ich\tgehe"], ["I go"]).text[0] == ["ich gehe"]
-
-
-def test_rows_of_a_table_without_two_fields_are_rejected(run):
-    rows = [*["a b\tc d"] * 4, "a\tb\tc", "no tab", "e\tf"]
-    result = run(rows, None, kind="tsv")
-    assert result.reasons == [(5, "bad_row", "dropped"), (6, "bad_row", "dropped")]
-    assert "3 field(s)" in result.rejects[0]["detail"]
-    assert result.text[0] == [*["a b"] * 4, "", "", "e"]
-
-
-def test_a_joint_file_without_spaces_at_its_bars_stops_with_a_hint(run):
-    with pytest.raises(InputError, match=r"text\.source:1: .*put one space before and one after the bars"):
-        run(["select a file||| 选 文件"] * 5, None, kind="joint")
-
-
-def test_files_of_different_lengths_stop(run):
-    with pytest.raises(InputError, match=r"3 lines, but .*text\.target has 2"):
-        run(["a", "b", "c"], ["x", "y"])
-
-
-@pytest.mark.parametrize("code", [0x2028, 0x2029, 0x85, 0x0B, 0x0C, 0x1C, 0x1D, 0x1E])
-def test_only_a_line_feed_ends_a_line(run, code):
-    result = run([f"one.{chr(code)}two", "three"], ["un. deux", "trois"])
-    assert result.text[0] == ["one . two", "three"]
-    assert result.summary["changes"] == {"spaces": 1}
-
-
-def test_dos_line_ends_on_one_side_change_nothing(run):
-    plain = run(["a b.", "c."], ["x y.", "z."])
-    dos = run(b"a b.\r\nc.\r\n", ["x y.", "z."])
-    assert dos.text == plain.text
-    assert dos.words[0].words == plain.words[0].words
-
-
-@pytest.mark.parametrize("tokenized", [False, True])
-def test_dos_line_ends_leave_nothing_behind_in_tokenized_text_either(run, tokenized):
-    assert run(b"a b .\r\n", ["x y ."], tokenized=tokenized).text[0] == ["a b ."]
-
-
-def test_byte_order_marks_go_everywhere(run):
-    result = run("\ufeffLe chat\nun \ufeffchien\n".encode(), ["the cat", "a dog"], source="fr", target="en")
-    assert result.text[0] == ["Le chat", "un chien"]
-    assert result.spans(1) == [(0, 2), (4, 9)]
-
-
-def test_composed_and_decomposed_letters_are_one_word(run):
-    result = run(["e\u0301te\u0301 été"], ["summer summer"], source="fr", target="en")
-    assert result.words[0].words == ["été"]
-    assert result.text[0] == ["été été"]
-
-
-def test_bytes_that_are_no_text_reject_their_pair(run):
-    lines = [b"caf\xe9" if number == 70 else b"coffee" for number in range(300)]
-    result = run(b"\n".join(lines) + b"\n", ["un café"] * 300)
-    assert result.reasons == [(71, "encoding", "dropped")]
-    assert "0xe9 at offset 3" in result.rejects[0]["detail"]
-    assert result.text[0][70] == result.text[1][70] == ""
-    assert len(result.lines) == 299
-
-
-def test_many_such_bytes_mean_another_encoding(run):
-    lines = b"".join(b"caf\xe9\n" if number % 20 == 0 else b"the\n" for number in range(300))
-    message = r"text\.source: 15 of 300 lines are not utf-8 \(line 1, .*--set corpus\.encoding=latin-1"
-    with pytest.raises(InputError, match=message):
-        run(lines, ["x"] * 300)
-    assert run(lines, ["x"] * 300, encoding="latin-1", target="en").text[0][0] == "café"
-
-
-def test_no_white_space_but_single_spaces_between_tokens_is_written(run):
-    source = "10\xa0000 a  b\u3000c\u202fd\u2009e \x1ff"
-    result = run([source], ["x"])
-    assert result.text[0] == ["10 000 a b c d e f"]
-    assert all(
-        len(token) == stop - start
-        for token, (start, stop) in zip(result.text[0][0].split(" "), result.spans(0), strict=True)
-    )
-
-
-def test_tokenized_text_is_split_on_spaces_alone(run):
-    result = run(
-        ["sinh_viên l'ami  a-b, ", "\u2028"],
-        ["étudiant du", "x"],
-        tokenized=True,
-        options={"profile": "expand"},
-    )
-    assert result.text[0] == ["sinh_viên l'ami a-b,", "\u2028"]
-    assert result.analysis(0, 1) == ["étudiant", "de", "le"]
-    assert result.spans(0) == [(0, 9), (10, 15), (17, 21)]
-    settings = json.loads((result.folder / "text.json").read_text(encoding="utf-8"))
-    assert settings["source"]["tokenizer"] == "rules"
-    assert result.summary["tokenized"] is True
 
 
 def test_lengths_far_apart_say_nothing_of_translation(run):
@@ -334,14 +113,6 @@ def test_a_gold_text_that_cannot_be_read_stops(run):
         run(["a"], ["b"], gold=([], []))
     with pytest.raises(InputError, match=r"2 lines, but .*gold\.target has 1"):
         run(["a"], ["b"], gold=(["x", "y"], ["x"]))
-
-
-def test_a_script_without_spaces_wants_a_segmenter(run):
-    result = run(["今天很好。"], ["Today is good ."], source="zh", target="en")
-    assert result.text[0] == ["今 天 很 好 。"]
-    assert ["preprocess.source_tokenizer=jieba" in text for text in result.said.warnings] == [True]
-    tokenized = run(["今天 很好 。"], ["Today is good ."], source="zh", target="en", tokenized=True)
-    assert tokenized.said.warnings == []
 
 
 def test_endless_tokens_are_pointed_out(run):
