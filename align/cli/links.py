@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from typing import TextIO
 
 from align.cli.arguments import finite
-from align.cli.loading import load_aligner
+from align.cli.loading import first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
 from align.data.advice import Advice
@@ -71,6 +71,7 @@ def run(args: argparse.Namespace) -> int:
     aligner = load_aligner(args.model, tokenized=args.tokenized)
     size = 1 if args.flush else _PAIRS_AT_A_TIME
     with ExitStack() as stack:
+        stack.enter_context(first_use_told(args.model))
         out = stack.enter_context(open_output(args.output))
         scores_out: TextIO | None = None
         if args.sentence_scores is not None:

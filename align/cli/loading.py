@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 from align.cli.terminal import say
 from align.model.aligner import Aligner
+from align.model.first_use import TOLD, compiling
+from align.model.shipped import find_model
 from align.model.weights import remarks
 
 
@@ -13,3 +19,24 @@ def load_aligner(path: str, *, tokenized: bool = False) -> Aligner:
     for remark in remarks(aligner.model):
         say(f"{path}: {remark}")
     return aligner
+
+
+@contextmanager
+def first_use_told(path: str) -> Iterator[None]:
+    """Tell on stderr of kernels that are compiled meanwhile: at once, and on a terminal how far it is."""
+    terminal = sys.stderr is not None and sys.stderr.isatty()
+    told = []
+
+    def tell(count: int) -> None:
+        if count == 1:
+            say(TOLD)
+        if terminal:
+            told.append(count)
+            print(f"\r{count} kernels", end="", file=sys.stderr, flush=True)
+
+    with compiling(find_model(path), tell):
+        try:
+            yield
+        finally:
+            if told:
+                print(f"\r{' ' * 20}\r", end="", file=sys.stderr, flush=True)

@@ -14,9 +14,10 @@ from __future__ import annotations
 import hashlib
 import os
 import shutil
+import time
 import uuid
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, TypeAlias, TypeVar, overload
@@ -24,6 +25,7 @@ from typing import Any, TypeAlias, TypeVar, overload
 import numba
 import numpy as np
 from numba.core import config as _numba_config
+from numba.core import event as _numba_event
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -33,12 +35,20 @@ Arrays: TypeAlias = tuple[np.ndarray, ...]
 _PACKAGE = Path(__file__).parent.parent
 _PREFIX = "kernels-"
 
+# The versions of numba whose private names the code below knows: those that pyproject.toml allows. With
+# another one machine code is not kept, which is slow but right.
+NUMBA_FROM, NUMBA_BELOW = (0, 60), (0, 69)
+
+# In a place that several versions of liaison share, code that was not used for so long is removed.
+_SECONDS_UNUSED = 90 * 24 * 3600
+
 # What a file has in it that may become part of compiled code.
 _SIGNS = (b"@kernel", b"import kernel", b"from numba")
 
 # The attributes of this module are made at run time.
 _config: Any = _numba_config
 _njit: Any = numba.njit
+_event: Any = _numba_event
 
 
 @overload
@@ -62,7 +72,8 @@ def kernel(function: Any = None, *, error_model: str = "python") -> Any:
     if function is None:
         return partial(kernel, error_model=error_model)
     folder = _folder()
-    options = {"nogil": True, "error_model": error_model}
+    # A wrapper for C takes a tenth of the time to compile, and no kernel is called from C.
+    options = {"nogil": True, "error_model": error_model, "no_cfunc_wrapper": True}
     if folder is None:
         return _njit(**options)(function)
     before = _config.CACHE_DIR
@@ -72,15 +83,48 @@ def kernel(function: Any = None, *, error_model: str = "python") -> Any:
     finally:
         _config.CACHE_DIR = before
     files = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
-    if files is not None and hasattr(files, "_data_name"):  # none where numba is told not to compile
+    if files is not None:  # none where numba is told not to compile
         numbered = files._data_name
         files._data_name = lambda number: numbered(uuid.uuid4().int)
     return compiled
 
 
+class _Listener(_event.Listener):
+    """Counts the kernels that are compiled, those of this package alone."""
+
+    def __init__(self, tell: Callable[[int], None]) -> None:
+        self._tell, self._count = tell, 0
+        self._own = f"{__name__.partition('.')[0]}."
+
+    def on_start(self, event: Any) -> None:
+        if event.data["dispatcher"].py_func.__module__.startswith(self._own):
+            self._count += 1
+            self._tell(self._count)
+
+    def on_end(self, event: Any) -> None:
+        pass
+
+
+@contextmanager
+def watching(tell: Callable[[int], None]) -> Iterator[None]:
+    """Call ``tell`` before each kernel that this process compiles, with how many there are by then.
+
+    Kernels whose machine code was kept are not compiled. The call is made in the thread that compiles.
+    """
+    with _event.install_listener("numba:compile", _Listener(tell)):
+        yield
+
+
+def are_kept() -> bool:
+    """Tell whether there is a place where machine code is kept for the next start."""
+    return _folder() is not None
+
+
 @cache
 def _folder() -> Path | None:
     """Return the folder of machine code, None where no place can be written."""
+    if not NUMBA_FROM <= numba.version_info.short < NUMBA_BELOW:
+        return None
     name = _PREFIX + _digest(_PACKAGE)
     for root in _roots():
         folder = root / name
@@ -90,6 +134,7 @@ def _folder() -> Path | None:
                 _remove_others(root, name)
             else:
                 _remove_damaged(folder)
+                os.utime(folder)
         except OSError:
             continue
         if os.access(folder, os.W_OK):
@@ -129,7 +174,13 @@ def _remove_damaged(folder: Path) -> None:
 
 
 def _remove_others(root: Path, name: str) -> None:
-    """Remove the machine code of earlier versions: it will not be used again."""
+    """Remove the machine code of earlier versions, which will not be used again.
+
+    Beside the source there is one version at a time. Another place may be that of several, each of which
+    still uses its own: there only what was not used for months goes.
+    """
+    own = root == _PACKAGE / "__pycache__"
     for other in root.glob(f"{_PREFIX}*"):
-        if other.name != name:
-            shutil.rmtree(other, ignore_errors=True)
+        with suppress(OSError):  # another process may be removing it, too
+            if other.name != name and (own or time.time() - other.stat().st_mtime > _SECONDS_UNUSED):
+                shutil.rmtree(other, ignore_errors=True)

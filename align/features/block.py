@@ -138,7 +138,7 @@ class Side(NamedTuple):
     log_frequencies : ndarray of float32, shape (T,)
         ln(count / tokens of the corpus); a count of 0 is taken as a half.
     log_ranks : ndarray of float64, shape (T,)
-        Logarithm of the rank, from 1.
+        Logarithm of the rank, from 1; of unknown words that after the last known one.
     has_vector : ndarray of bool, shape (T,)
         Whether the word has a vector.
     vectors : ndarray of float32, shape (U, p)
@@ -181,7 +181,8 @@ class Side(NamedTuple):
             len(vocabulary),
             counts[tokens],
             np.log(np.maximum(counts, 0.5) / total).astype(np.float32)[tokens],
-            np.log(words + 1.0)[tokens],
+            # Unknown words have numbers in the order they come, which says nothing of them: all are the next.
+            np.log(np.minimum(words, len(vocabulary)) + 1.0)[tokens],
             np.asarray(gathered.any(axis=1))[tokens],
             gathered,
         )

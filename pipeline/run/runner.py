@@ -112,7 +112,7 @@ def run(
             if step.run and scratch is not None:
                 reporter.say(f"{name}: running ({step.reason})")
                 inputs = {need: folders[need] for need in step.stage.needs}
-                with stopped_as(_interrupted(steps, place)):
+                with stopped_as(_interrupted(steps, place)), reporter.watching_kernels():
                     try:
                         results = _make(step, inputs, config, settings, engine, reporter, scratch, checked)
                     finally:

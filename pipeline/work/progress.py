@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from align.core.errors import LiaisonError
 from align.core.files import text_file
@@ -31,6 +31,7 @@ class Reporter:
         self._name = name
         self._quiet = quiet
         self._log = log
+        self._compiles = False
         self._bars = sys.stderr is not None and sys.stderr.isatty() and not quiet
 
     @property
@@ -54,6 +55,32 @@ class Reporter:
     def result(self, text: str) -> None:
         """Print one line of results on standard output."""
         print(text, flush=True)
+
+    @contextmanager
+    def watching_kernels(self) -> Iterator[None]:
+        """Tell of kernels that are compiled meanwhile: once in words, and by a bar how many there are."""
+        # Here: numba takes a second to import, and what runs no stage needs none of it.
+        from align.core import kernels
+        from align.model.first_use import TOLD
+
+        bars: list[Any] = []
+
+        def tell(count: int) -> None:
+            if not self._compiles:
+                self._compiles = True
+                self.say(TOLD)
+            if self._bars:
+                from tqdm import tqdm
+
+                bars[:] = bars or [tqdm(unit=" kernels", desc=f"[{self._name}] compiling", leave=False)]
+                bars[0].update()
+
+        try:
+            with kernels.watching(tell):
+                yield
+        finally:
+            for bar in bars:
+                bar.close()
 
     def progress(
         self, items: Iterable[Item], *, total: int | None = None, unit: str = "it", what: str = ""

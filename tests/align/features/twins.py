@@ -126,11 +126,13 @@ def spelling(pair):
 
 def frequency(pair):
     result = np.zeros((pair.n, pair.m, 9))
+    vocabularies = pair.resources.source_vocabulary, pair.resources.target_vocabulary
     for j in range(pair.n):
         for k in range(pair.m):
             counts = pair.source_counts[j], pair.target_counts[k]
             f = [math.log(max(c, 0.5) / total) for c, total in zip(counts, pair.totals, strict=True)]
-            r = [math.log(rank + 1) for rank in (pair.source_ids[j], pair.target_ids[k])]
+            ids = (pair.source_ids[j], len(vocabularies[0])), (pair.target_ids[k], len(vocabularies[1]))
+            r = [math.log(min(rank, known) + 1) for rank, known in ids]
             level = [max(x, -16) / 16 + 1 for x in f]
             often = [x >= math.log(0.002) for x in f]
             result[j, k] = [

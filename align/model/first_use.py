@@ -1,0 +1,93 @@
+"""The first use on a machine: kernels are compiled by two processes, and whoever waits is told.
+
+Numba compiles one function at a time in a process, however many threads it has. So a second process begins at
+the other end: it compiles what the first comes to last, which then finds the machine code on the disk.
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+
+from align.core import kernels
+from align.features import GROUPS
+from align.features.block import Block
+from align.features.chain import chain_posteriors
+from align.features.scoring import Scores
+from align.matching.decoding import decode
+from align.model.aligner import Aligner
+from align.model.pairs import look_up
+
+TOLD = "compiling for this machine, once for each version of liaison; this takes about half a minute"
+
+# The last groups need the first ones, and are the largest.
+_LAST = ("posterior", "context")
+
+
+@contextmanager
+def compiling(model: Path, tell: Callable[[int], None]) -> Iterator[None]:
+    """Tell of kernels that are compiled meanwhile, and let another process compile half of them.
+
+    Parameters
+    ----------
+    model : Path
+        The model's folder: it decides which kernels are needed.
+    tell : callable
+        Called before each kernel that this process compiles, with how many there are by then.
+    """
+    helpers: list[subprocess.Popen[bytes]] = []
+
+    def begin(count: int) -> None:
+        if count == 1 and kernels.are_kept() and (os.cpu_count() or 1) > 1 and sys.executable:
+            helpers.append(_start(model))
+        tell(count)
+
+    try:
+        with kernels.watching(begin):
+            yield
+    finally:
+        for helper in helpers:
+            helper.kill()  # numba's files get their name when they are whole
+            helper.wait()
+
+
+def _start(model: Path) -> subprocess.Popen[bytes]:
+    package = str(Path(__file__).parents[2])
+    paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
+    return subprocess.Popen(
+        [sys.executable, "-m", __name__, str(model.resolve())],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        start_new_session=True,
+    )
+
+
+def compile_from_the_end(model: Path) -> None:
+    """Compile the kernels that a model is aligned with, those that are called last first."""
+    aligner = Aligner.load(model, tokenizer="spaces")
+    model_of, vocabularies = aligner.model, aligner.model.resources
+    words = (vocabularies.source_vocabulary, vocabularies.target_vocabulary)
+    pairs, _ = look_up([aligner.tokens("a 1 .", "b 1 .")], words)
+    block = Block.of(pairs, model_of.resources)
+    if "chain" in model_of.groups:
+        block.shared(chain_posteriors)
+    edges = int(block.offsets[-1])
+    costs = np.zeros(3), np.zeros(3)
+    scored = Scores(block.shapes, block.offsets, np.linspace(-1.0, 1.0, edges), costs)
+    decode(scored, max_fertility=model_of.fertility)
+    for group in _LAST:
+        if group in model_of.groups:
+            out = np.empty((len(GROUPS[group].names(model_of.resources)), edges), dtype=np.float32)
+            GROUPS[group].fill(block, out)
+
+
+if __name__ == "__main__":
+    compile_from_the_end(Path(sys.argv[1]))
