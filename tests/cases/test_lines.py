@@ -16,7 +16,7 @@ from tests.align import toy
 from tests.align.text.tokens import tokens
 
 
-def test_a01_a06_an_empty_side_rejects_the_pair_and_keeps_the_place(preprocess):
+def test_a01_an_empty_side_rejects_the_pair_and_keeps_the_place(preprocess):
     source = ["one", "", "  ", "\t", "five", "\ufeff"]
     target = ["un", "deux", "\t", "quatre", " ", ""]
     result = preprocess(source, target)
@@ -69,6 +69,19 @@ def test_a04_rows_of_a_table_without_two_fields_are_rejected(preprocess):
     assert result.text[0] == [*["a b"] * 4, "", "", "e"]
 
 
+@pytest.mark.parametrize("kind", ["files", "tsv"])
+def test_a06_white_space_alone_is_empty_and_keeps_its_line(preprocess, kind):
+    source, target = ["a", "  ", "\xa0\u3000", "\u2028", "b"], ["x", "y", " ", "\u200b\ufeff", "z"]
+    if kind == "files":
+        result = preprocess(source, target)
+    else:
+        rows = [f"{one}\t{other}" for one, other in zip(source, target, strict=True)]
+        result = preprocess(rows, None, kind=kind)
+    reasons = ["empty_src", "empty_both", "empty_both"]
+    assert result.reasons == [(line, reason, "dropped") for line, reason in enumerate(reasons, 2)]
+    assert result.text == [["a", "", "", "", "b"], ["x", "", "", "", "z"]]
+
+
 def test_a07_blank_lines_are_never_dropped_on_one_side(run, tmp_path):
     source, target = ["one", "", "two", "three"], ["un", "deux", "", "trois"]
     texts = ["".join(f"{line}\n" for line in side if line) for side in (source[:3], target)]
@@ -86,11 +99,21 @@ def test_a08_files_of_different_lengths_stop(preprocess):
         preprocess(["a", "b", "c"], ["x", "y"])
 
 
-@pytest.mark.parametrize("code", [0x2028, 0x2029, 0x85, 0x0B, 0x0C, 0x1C, 0x1D, 0x1E])
-def test_a09_a10_only_a_line_feed_ends_a_line(preprocess, code):
+@pytest.mark.parametrize("code", [0x2028, 0x2029])
+def test_a09_only_a_line_feed_ends_a_line(preprocess, code):
     result = preprocess([f"one.{chr(code)}two", "three"], ["un. deux", "trois"])
     assert result.text[0] == ["one . two", "three"]
     assert result.summary["changes"] == {"spaces": 1}
+
+
+@pytest.mark.parametrize("code", [0x85, 0x0B, 0x0C, 0x1C, 0x1D, 0x1E, 0x0D])
+def test_a10_what_ends_a_line_elsewhere_is_a_space(preprocess, run, tmp_path, code):
+    result = preprocess([f"one{chr(code)}two", "three"], [f"un{chr(code)}deux", "trois"])
+    assert result.text == [["one two", "three"], ["un deux", "trois"]]
+    assert result.summary["changes"] == {"spaces": 2}
+    toy.toy_model().save(tmp_path / "toy")
+    rows = f"the{chr(code)}dog\tle{chr(code)}chien\nred\trouge\n"
+    assert run("links --model toy -i p", p=rows)[:2] == (0, "0-0 1-1\n0-0\n")
 
 
 def test_a12_dos_line_ends_on_one_side_change_nothing(preprocess):
