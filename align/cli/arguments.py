@@ -68,6 +68,14 @@ def languages(text: str) -> tuple[str, str]:
     return codes[0], codes[1]
 
 
+def columns(text: str) -> tuple[int, int]:
+    """Return the numbers of two columns, from 1: ``2,3``."""
+    found = re.fullmatch(r"([1-9]\d{0,3}),([1-9]\d{0,3})", text, re.ASCII)
+    if found is None or found[1] == found[2]:
+        raise argparse.ArgumentTypeError(f"{text!r} is not two columns from 1; give for example 2,3")
+    return int(found[1]), int(found[2])
+
+
 def _float(text: str) -> float:
     try:
         return float(text)

@@ -18,7 +18,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from align.cli.arguments import finite
+from align.cli.arguments import columns, finite
 from align.cli.loading import first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
@@ -45,6 +45,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-i", "--input", metavar="FILE", help="default: -, the standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
     parser.add_argument("--format", choices=("tsv", "joint", "tmx"), help="of the input (default: tsv)")
+    parser.add_argument(
+        "--columns",
+        type=columns,
+        metavar="S,T",
+        help="which fields of a row of tsv or joint hold source and target, from 1; others are passed over",
+    )
     parser.add_argument("--source", metavar="FILE", help="source sentences, instead of --input")
     parser.add_argument("--target", metavar="FILE", help="target sentences")
     parser.add_argument(
@@ -80,7 +86,8 @@ def run(args: argparse.Namespace) -> int:
         files = [stack.enter_context(open_as_it_comes(path, answers.give)) for path in paths]
         if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
             say(f"waiting for {_EXPECTED[kind]} on the terminal; end with Ctrl-D, or give --input")
-        for row in open_bitext(kind, files, languages=aligner.model.languages, advice=_ADVICE):
+        languages = aligner.model.languages
+        for row in open_bitext(kind, files, languages=languages, columns=args.columns, advice=_ADVICE):
             answers.rows.append(row)
             if len(answers.rows) == size:
                 answers.give()
@@ -140,6 +147,8 @@ def _inputs(args: argparse.Namespace) -> tuple[str, list[str]]:
         kind, paths = "files", [args.source, args.target]
     else:
         kind, paths = args.format or "tsv", [args.input or "-"]
+    if args.columns is not None and kind not in ("tsv", "joint"):
+        raise InputError("--columns: for rows of tsv or joint only; leave it out")
     outputs = [path for path in (args.output, args.sentence_scores) if path is not None]
     for place, path in enumerate(outputs):
         if any(same_output(path, other) for other in outputs[:place]):

@@ -13,6 +13,7 @@ import io
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -52,6 +53,7 @@ def open_bitext(
     encoding: str = "utf-8",
     languages: tuple[str, str] | None = None,
     limit: int | None = None,
+    columns: tuple[int, int] | None = None,
     advice: Advice = LIBRARY,
 ) -> Iterator[Row]:
     """Return the rows of a bitext of any kind.
@@ -73,6 +75,8 @@ def open_bitext(
         Codes of the source and the target language, needed for ``tmx``.
     limit : int, optional
         Give only the first so many rows, >= 1.
+    columns : (int, int), optional
+        Which fields hold source and target, from 1, of rows of ``tsv`` or ``joint`` with any number of them.
     advice : Advice
         What messages tell the user to do.
 
@@ -84,6 +88,8 @@ def open_bitext(
         two files have different numbers of lines (said after the last row, with both counts and the place
         from which the lengths of the sentences no longer agree).
     """
+    if columns is not None:
+        _check_columns(columns, kind)
     if kind not in KINDS:
         raise InputError(f"bitext: no kind {kind!r}; choose one of {', '.join(KINDS)}")
     if len(paths) != KINDS[kind]:
@@ -96,7 +102,7 @@ def open_bitext(
         return islice(read_tmx(paths[0], *languages, advice=advice), limit)
     check_encoding(encoding)
     if kind != "files":
-        return _read_joined(paths[0], kind, encoding, limit, advice)
+        return _read_joined(paths[0], kind, encoding, limit, advice, columns)
     if str(paths[0]) == str(paths[1]):
         raise InputError(f"{paths[0]}: given as source and as target; give two files")
     return _read_files(paths[0], paths[1], encoding, limit, advice)
@@ -249,8 +255,26 @@ def _row_of_files(
     return Row(number, *texts)
 
 
-def _read_joined(path: Source, kind: str, encoding: str, limit: int | None, advice: Advice) -> Iterator[Row]:
+def _check_columns(columns: tuple[int, int], kind: str) -> None:
+    if kind not in ("tsv", "joint"):
+        raise InputError(f"columns: {kind} has none; leave them out")
+    if min(columns) < 1 or columns[0] == columns[1]:
+        raise InputError(
+            f"columns: {columns[0]},{columns[1]} are not two columns from 1; give for example 2,3"
+        )
+
+
+def _read_joined(
+    path: Source,
+    kind: str,
+    encoding: str,
+    limit: int | None,
+    advice: Advice,
+    columns: tuple[int, int] | None,
+) -> Iterator[Row]:
     split = {"joint": _split_at_bars, "tsv": _split_at_tab}[kind]
+    if columns is not None:
+        split = partial(_chosen, kind=kind, columns=columns)
     with open_text(path) as stream:
         lines = _Lines(stream, name_of(path))
 
@@ -279,6 +303,14 @@ def _split_at_tab(line: str) -> tuple[str, str] | str:
     if len(others) == 1:
         return source, others[0]
     return f"{1 + len(others)} field(s) instead of 2 with a TAB between"
+
+
+def _chosen(line: str, *, kind: str, columns: tuple[int, int]) -> tuple[str, str] | str:
+    """Return two fields of a row, or what is wrong with it."""
+    fields = line.split("\t") if kind == "tsv" else [field.strip(" ") for field in _BARS.split(line)]
+    if len(fields) < max(columns):
+        return f"{len(fields)} field(s), and no field {max(columns)}"
+    return fields[columns[0] - 1], fields[columns[1] - 1]
 
 
 def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str | None, str]:
