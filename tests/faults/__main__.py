@@ -11,6 +11,8 @@ import shutil
 import sys
 import tempfile
 from collections import Counter
+from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 
 from tests.faults.ground import Ground, Round
@@ -19,7 +21,7 @@ from tests.faults.kinds import KINDS, NotHere
 
 HEAD = """# Faults
 
-Made by `python -m tests.faults --rounds {rounds} --seed {seed} --table docs/faults.md`: {count} rounds. Each
+Made by `python -m tests.faults --rounds {count} --seed {seed} --table docs/faults.md`: {count} rounds. Each
 runs one stage of a small corpus, or `links`, under one fault, then again without it. Right is *clear error*
 (one line, status 1 or 2), *stopped* (by the signal sent, in time), or *right finish*, each with the bytes of
 an undisturbed run after the second.
@@ -41,8 +43,11 @@ def main() -> int:
     parser.add_argument("--keep", action="store_true", help="leave the folders of what went wrong")
     args = parser.parse_args()
     folder = Path(tempfile.mkdtemp(prefix="faults-"))
+    outcomes: list[tuple[str, str, Judged]] = []
     try:
-        outcomes = rounds(args, Ground(folder))
+        # Ctrl-C ends it with the table of the rounds so far.
+        with suppress(KeyboardInterrupt):
+            outcomes.extend(rounds(args, Ground(folder)))
     finally:
         if not args.keep:
             shutil.rmtree(folder, ignore_errors=True)
@@ -53,13 +58,12 @@ def main() -> int:
     return int(any(outcome not in GOOD for outcome in counts))
 
 
-def rounds(args: argparse.Namespace, ground: Ground) -> list[tuple[str, str, Judged]]:
-    """Run the rounds, each with a seed of its own, and tell of each."""
+def rounds(args: argparse.Namespace, ground: Ground) -> Iterator[tuple[str, str, Judged]]:
+    """Run the rounds, each with a seed of its own, and tell of each; yield kind, stage and outcome."""
     names = args.kinds.split(",") if args.kinds else list(KINDS)
     stages = args.stages.split(",") if args.stages else None
     every = [(kind, stage) for kind in names for stage in KINDS[kind].stages if not stages or stage in stages]
     random.Random(args.seed).shuffle(every)
-    outcomes = []
     for number in range(args.rounds) if args.only is None else [args.only]:
         kind, stage = every[number % len(every)]
         round_ = Round(ground, stage, random.Random(f"{args.seed}-{number}"), ground.folder / f"{number}")
@@ -67,11 +71,10 @@ def rounds(args: argparse.Namespace, ground: Ground) -> list[tuple[str, str, Jud
             found = one(kind, round_)
         except NotHere as error:
             found = Judged("not here", str(error))
-        outcomes.append((kind, stage, found))
+        yield kind, stage, found
         print(f"{number:4} {kind:12} {stage:10} {found.outcome:14} {found.detail}", flush=True)
         if found.outcome in GOOD or not args.keep:
             shutil.rmtree(round_.folder, ignore_errors=True)
-    return outcomes
 
 
 def one(kind: str, round_: Round) -> Judged:
@@ -93,7 +96,7 @@ def table(args: argparse.Namespace, outcomes: list[tuple[str, str, Judged]]) -> 
         f"| {kind} | {stage} | {', '.join(f'{count} {name}' for name, count in sorted(found.items()))} |\n"
         for (kind, stage), found in sorted(rows.items())
     ]
-    return HEAD.format(rounds=args.rounds, seed=args.seed, count=len(outcomes)) + "".join(lines)
+    return HEAD.format(seed=args.seed, count=len(outcomes)) + "".join(lines)
 
 
 if __name__ == "__main__":
