@@ -60,6 +60,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--sentence-scores", metavar="FILE", help="write the score of each pair, in [0, 1], to FILE"
     )
+    parser.add_argument(
+        "--unlinked", metavar="FILE", help="write the words of each pair without a link, 3- or -5, to FILE"
+    )
     parser.add_argument("--offsets", action="store_true", help="write characters instead of token numbers")
     parser.add_argument(
         "--bias",
@@ -79,10 +82,12 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         stack.enter_context(first_use_told(args.model))
         out = stack.enter_context(open_output(args.output))
-        scores_out: TextIO | None = None
-        if args.sentence_scores is not None:
-            scores_out = stack.enter_context(open_output(args.sentence_scores))
-        answers = _Answers(aligner, args, kind, "<stdin>" if paths[0] == "-" else paths[0], out, scores_out)
+        scores_out, unlinked_out = (
+            None if path is None else stack.enter_context(open_output(path))
+            for path in (args.sentence_scores, args.unlinked)
+        )
+        name = "<stdin>" if paths[0] == "-" else paths[0]
+        answers = _Answers(aligner, args, kind, name, out, scores_out, unlinked_out)
         files = [stack.enter_context(open_as_it_comes(path, answers.give)) for path in paths]
         if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
             say(f"waiting for {_EXPECTED[kind]} on the terminal; end with Ctrl-D, or give --input")
@@ -113,6 +118,7 @@ class _Answers:
     name: str  # of the input
     out: TextIO
     scores_out: TextIO | None
+    unlinked_out: TextIO | None
     rows: list[Row] = field(default_factory=list)
 
     def give(self) -> None:
@@ -130,6 +136,9 @@ class _Answers:
                 for score, pair in zip(links.sentence_scores().tolist(), tokens, strict=True)
             )
             self.scores_out.flush()
+        if self.unlinked_out is not None:
+            self.unlinked_out.writelines(f"{line}\n" for line in _unlinked(links, tokens))
+            self.unlinked_out.flush()
 
 
 _NO_TOKENS = Tokens([], [], [], [])
@@ -149,10 +158,10 @@ def _inputs(args: argparse.Namespace) -> tuple[str, list[str]]:
         kind, paths = args.format or "tsv", [args.input or "-"]
     if args.columns is not None and kind not in ("tsv", "joint"):
         raise InputError("--columns: for rows of tsv or joint only; leave it out")
-    outputs = [path for path in (args.output, args.sentence_scores) if path is not None]
+    outputs = [path for path in (args.output, args.sentence_scores, args.unlinked) if path is not None]
     for place, path in enumerate(outputs):
         if any(same_output(path, other) for other in outputs[:place]):
-            raise InputError(f"{path}: given for the links and for the scores; give two files")
+            raise InputError(f"{path}: given for two outputs; give each its own file")
     return kind, paths
 
 
@@ -191,4 +200,15 @@ def _lines(
             if args.offsets and pair is not None:
                 word = "{}:{}-{}:{}".format(*pair[0].spans[j], *pair[1].spans[k])
             words.append(f"{word}:{confidence:.4f}" if args.scores else word)
+        yield " ".join(words)
+
+
+def _unlinked(links: Alignments, tokens: Sequence[tuple[Tokens, Tokens] | None]) -> Iterator[str]:
+    """Yield the words of each pair that have no link: ``3-`` of the source, ``-5`` of the target."""
+    for number, pair in enumerate(tokens):
+        here = slice(int(links.offsets[number]), int(links.offsets[number + 1]))
+        source, target = set(links.source[here].tolist()), set(links.target[here].tolist())
+        sides = pair or _NOTHING
+        words = [f"{place}-" for place in range(len(sides[0].surface)) if place not in source]
+        words += [f"-{place}" for place in range(len(sides[1].surface)) if place not in target]
         yield " ".join(words)

@@ -138,7 +138,7 @@ def test_g14_links_and_scores_cannot_go_to_one_stream(run):
     words = "links --model m -i x -o - --sentence-scores"
     for name in ("-", "/dev/stdout"):
         status, _, err = run(f"{words} {name}", x="a\tb\n")
-        assert (status, "given for the links and for the scores; give two files" in err) == (2, True)
+        assert (status, "given for two outputs; give each its own file" in err) == (2, True)
 
 
 # The file and the cause.

@@ -197,6 +197,14 @@ def test_b12_data_of_users_are_not_asserted():
     assert not [path.name for path, text in texts.items() if re.search(r"^\s*assert ", text, re.M)]
 
 
+def test_b13_words_without_a_link_are_written_where_asked(run, tmp_path):
+    toy.toy_model().save(tmp_path / "toy")
+    rows = "the rde dog\tle chien noir\n\tle\nred\trouge\n"
+    assert run("links --model toy -i p --unlinked u", p=rows)[:2] == (0, "0-0 2-1\n\n0-0\n")
+    assert (tmp_path / "u").read_text() == "1- -2\n\n\n"
+    assert "no link" in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_b14_one_function_makes_the_keys_of_all_words():
     """Wherever a token is lower-cased, ``lookup_key`` does it; two more are no tokens' keys."""
     allowed = {

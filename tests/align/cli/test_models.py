@@ -133,7 +133,7 @@ class TestLinks:
             ("--source s", "--source and --target go together"),
             ("--source s --target t --format joint", "leave out --input and --format"),
             ("--source - --target -", "the standard input is given for two files"),
-            ("-o x --sentence-scores x", "x: given for the links and for the scores; give two files"),
+            ("-o x --sentence-scores x", "x: given for two outputs; give each its own file"),
             ("-i nowhere", "nowhere: no such file; check the path"),
         ],
     )
