@@ -3,6 +3,7 @@
 import ctypes
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -90,7 +91,10 @@ def test_g19_links_leaves_nothing_unfinished(start, tmp_path, number):
     process.stdin.write("The red house.\tLa maison rouge.\n")
     process.stdin.flush()
     wait_for(lambda: any(path.stat().st_size for path in out.glob("links.*")), process)
-    assert stopped(process, number) == (128 + number, "")
+    status, told = stopped(process, number)
+    assert status == 128 + number
+    # Where kernels had to be compiled first, that is told.
+    assert not re.search("Traceback|error|interrupt", told)
     assert [path.name for path in out.iterdir()] == ["links"]
     assert (out / "links").read_text(encoding="utf-8") == "old\n"
 
