@@ -157,7 +157,9 @@ def local_files(config: Config) -> list[Path]:
     """
     wanted = label.wanted_labels(config.option("train.labels"), config.option("gold.train"))
     if wanted == "none" and config.option("train.weights") == NO_WEIGHTS:
-        raise InputError("train.weights: none, and train.labels is none too: nothing tells what a link is")
+        raise InputError(
+            "train.weights: none, and train.labels is none too: nothing tells what a link is; set either"
+        )
     return weights_files(config)
 
 
