@@ -61,7 +61,8 @@ def _start(model: Path) -> subprocess.Popen[bytes]:
     package = str(Path(__file__).parents[2])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
-        [sys.executable, "-m", __name__, str(model.resolve())],
+        # -P: a folder of the user's with an align.py of its own does not come first.
+        [sys.executable, "-P", "-m", __name__, str(model.resolve())],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
