@@ -69,7 +69,7 @@ def run(tmp_path, monkeypatch, capsys):
             Path(name).write_bytes(text if isinstance(text, bytes) else text.encode())
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(stdin.encode()), encoding="utf-8"))
         from align.cli.main import main
-        from align.model.first_use import TOLD
+        from align.core.kernels import TOLD
 
         status = main(words.split())
         output = capsys.readouterr()

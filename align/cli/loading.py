@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from align.cli.terminal import say
+from align.core.kernels import TOLD
 from align.model.aligner import Aligner
-from align.model.first_use import TOLD, compiling
+from align.model.first_use import compiling
 from align.model.shipped import find_model
 from align.model.weights import remarks
 

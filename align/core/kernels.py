@@ -32,6 +32,9 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 # What a kernel takes where several arrays belong together: their order is told where they are made.
 Arrays: TypeAlias = tuple[np.ndarray, ...]
 
+# What whoever waits is told.
+TOLD = "compiling for this machine, once for each version of liaison; this takes about half a minute"
+
 _PACKAGE = Path(__file__).parent.parent
 _PREFIX = "kernels-"
 

@@ -24,8 +24,6 @@ from align.matching.decoding import decode
 from align.model.aligner import Aligner
 from align.model.pairs import look_up
 
-TOLD = "compiling for this machine, once for each version of liaison; this takes about half a minute"
-
 # The last groups need the first ones, and are the largest.
 _LAST = ("posterior", "context")
 

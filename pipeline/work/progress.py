@@ -61,14 +61,13 @@ class Reporter:
         """Tell of kernels that are compiled meanwhile: once in words, and by a bar how many there are."""
         # Here: numba takes a second to import, and what runs no stage needs none of it.
         from align.core import kernels
-        from align.model.first_use import TOLD
 
         bars: list[Any] = []
 
         def tell(count: int) -> None:
             if not self._compiles:
                 self._compiles = True
-                self.say(TOLD)
+                self.say(kernels.TOLD)
             if self._bars:
                 from tqdm import tqdm
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pytest
 
 from align.core import kernels
-from align.model.first_use import TOLD, compiling
+from align.core.kernels import TOLD
+from align.model.first_use import compiling
 from pipeline.work.progress import Reporter
 from tests.align import toy
 from tests.align.core.test_kernels import CALLEE, package, run  # noqa: F401 (a fixture)

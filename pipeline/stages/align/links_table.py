@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import WorkError
+from align.core.files import byte_file
 from align.model.alignments import Alignments
 
 # One row a link.
@@ -80,7 +81,7 @@ def write_table(rows: Path, table: Path, count: int) -> None:
     # Only tokens repeat themselves: a dictionary of all lines or scores would cost time and space.
     with (
         # Opened here: pyarrow takes no path with bytes that are not UTF-8.
-        open(table, "wb") as out,
+        byte_file(table) as out,
         pq.ParquetWriter(out, schema, compression="zstd", use_dictionary=["source", "target"]) as writer,
         open(rows, "rb") as file,
     ):

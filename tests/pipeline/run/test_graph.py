@@ -68,12 +68,13 @@ OUT_OF_RANGE = {
         "label.least=nan",
     ],
     "1 or more": [
-        *("preprocess.max_length=0", "preprocess.max_ratio=0.5"),
-        *("lexicon.iterations=0", "label.pairs=0", "align.block=0", "evaluate.samples=0"),
+        *("preprocess.max_ratio=0.5", "lexicon.iterations=0"),
+        *("label.pairs=0", "align.block=0", "evaluate.samples=0"),
     ],
     "one of sampled, mutual, cosine": ["label.method='best'"],
     "a finite number": ["label.threshold=nan", "evaluate.bias=inf"],
     "1 to 2147483647": ["train.fertility=0"],
+    "1 to 32767": ["preprocess.max_length=0", "preprocess.max_length=32768"],
     "0, or 2 or more": ["train.folds=1"],
 }
 
