@@ -119,7 +119,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "label", "train"),
             uses=GOLD_LINKS,
             seeded=True,
-            unread=(*OF_ALIGN, "preprocess/corpus/*", "lexicon/posteriors/corpus/*", *TABLES),
+            unread=(*OF_ALIGN, *TABLES),
         ),
         Stage(
             "inspect",
