@@ -18,6 +18,10 @@ import numpy as np
 from align.core.arrays import load_array, load_rows, near_rows, save_array
 from align.core.ragged import SIDES, offsets_of, rows_at
 
+# Words that a sentence may have: a sampled link is an int16 among as many candidates, an edge of two such
+# sentences an int32.
+LONGEST = 2**15 - 1
+
 _ARRAYS = ("ids", "offsets", "parents")
 
 # Pairs whose offsets are read at once.

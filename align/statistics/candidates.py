@@ -24,7 +24,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import offsets_of, read_only
-from align.data.corpus import Corpus
+from align.data.corpus import LONGEST, Corpus
 from align.statistics.cooccurrence import first_at_least
 from align.statistics.lexicon import Lexicon
 
@@ -37,10 +37,8 @@ WIDTH = 2.0
 # Pairs a call of the kernel.
 _BLOCK = 1000
 
-# What the types of candidates, and of what is made of them, hold: words of a sentence (places are uint16, a
-# sampled link is an int16 among as many candidates, an edge of two such sentences an int32), and cells
-# (int32).
-LONGEST, MOST_CELLS = 2**15 - 1, 2**31 - 1
+# What the type of cells (int32) holds.
+MOST_CELLS = 2**31 - 1
 
 
 class Candidates(NamedTuple):

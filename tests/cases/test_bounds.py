@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 from align.core.errors import InputError
-from align.data.corpus import Corpus, Sentences
+from align.data.corpus import LONGEST, Corpus, Sentences
 from align.links import check_pair, read_file
 from align.statistics import candidates, sampler
-from align.statistics.candidates import LONGEST, MOST_CELLS
+from align.statistics.candidates import MOST_CELLS
 from align.statistics.sampler import Block, ChainSettings, Schedule, Sums, run_chain
 from align.statistics.sampler_priors import LexicalPrior
 from pipeline.config import configuration

@@ -40,8 +40,8 @@ def test_any_bytes_are_read_or_refused(table, name):
 
 
 @pytest.mark.slow
-def test_half_a_minute_of_changed_files_finds_nothing(table, capsys):
-    args = argparse.Namespace(seconds=30, seed=11, targets="")
+def test_ten_seconds_of_changed_files_find_nothing(table, capsys):
+    args = argparse.Namespace(seconds=10, seed=11, targets="")
     assert loop(args, *table) == 0, capsys.readouterr().out
 
 

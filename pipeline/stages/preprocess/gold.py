@@ -14,9 +14,8 @@ from align.core.files import text_file
 from align.core.ragged import SIDES
 from align.data.anchors import hash_words
 from align.data.bitext import open_bitext
-from align.data.corpus import Corpus, Sentences
+from align.data.corpus import LONGEST, Corpus, Sentences
 from align.data.vocabulary import Vocabulary
-from align.statistics.candidates import LONGEST
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
 from pipeline.stages.preprocess.checks import GOLD_ADVICE

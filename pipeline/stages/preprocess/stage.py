@@ -20,11 +20,11 @@ import numpy as np
 from align.core.files import text_file
 from align.core.ragged import SIDES
 from align.data.bitext import open_bitext
+from align.data.corpus import LONGEST
 from align.data.row import Row
 from align.data.shifted_lines import scan
 from align.data.streams import packing_of
 from align.data.vocabulary import Vocabulary
-from align.statistics.candidates import LONGEST
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
