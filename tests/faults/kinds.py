@@ -277,7 +277,7 @@ KINDS = {
     "changed": Kind(changed, tuple(STAGES)),
     "changing": Kind(changing, tuple(STAGES)),
     "twice": Kind(twice, tuple(STAGES)),
-    "moved": Kind(moved),
+    "moved": Kind(moved, tuple(STAGES)),
     "network": Kind(network, ("download",)),
     "unheard": Kind(unheard),
     "other-clock": Kind(late),
