@@ -16,7 +16,7 @@ from typing import Any
 from align.cli.arguments import languages
 from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
 from align.core.errors import InputError
-from align.links import FORMATS, AlignedPair, Base, Format, check_pair, find_format, read, read_text, write
+from align.links import FORMATS, AlignedPair, Base, Format, find_format, inside, read, read_text, write
 from align.links import rebased as counted_from_0
 
 
@@ -59,7 +59,7 @@ def run(args: argparse.Namespace) -> int:
         if unknown_base:
             pairs = counted_from_0(pairs, name=name, on_base=lambda found: _say_base(name, found))
         losses = _Losses(new)
-        pairs = losses.watch(_inside(pairs, name))
+        pairs = losses.watch(inside(pairs, name=name, reverse="swap the two texts"))
         lines = write(pairs, format=args.new, languages=args.languages)
         out = stack.enter_context(open_output(args.output))
         out.writelines(f"{line}\n" for line in lines)
@@ -109,14 +109,6 @@ def _with_text(
         yield pair._replace(source=source, target=target)
     if next(rest, None) is not None:
         raise InputError(f"{name}: more pairs than lines of text; give the text that was aligned")
-
-
-def _inside(pairs: Iterable[AlignedPair], name: str) -> Iterator[AlignedPair]:
-    """Yield the pairs; a link beyond the end of a sentence is an error, never written on."""
-    for pair in pairs:
-        if pair.source is not None and pair.target is not None:
-            check_pair(pair, name=name, reverse="swap the two texts")
-        yield pair
 
 
 class _Losses:

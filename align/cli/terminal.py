@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, TextIO, cast
 
 from align.core.errors import InputError, WorkError
-from align.core.files import new_file, open_in_place, text_file
+from align.core.files import new_output, open_in_place, text_file
 from align.data.streams import open_file, open_text
 
 
@@ -156,5 +156,5 @@ def open_output(path: str) -> Iterator[TextIO]:
     final = Path(os.path.realpath(path))
     if not final.parent.is_dir():
         raise InputError(f"{path}: there is no folder {final.parent}; make it first")
-    with new_file(final) as aside, text_file(aside, told=path) as out:
+    with new_output(final) as aside, text_file(aside, told=path) as out:
         yield out

@@ -7,10 +7,11 @@ import io
 import os
 import re
 import shutil
+import sys
 import uuid
 import zlib
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +33,9 @@ _DESCRIPTOR = re.compile(r"(/proc/\d+)/(?:task/\d+/)?fd/(\d+)|(/dev)/fd/(\d+)")
 
 # Bytes read at a time.
 _PIECE = 1 << 20
+
+# What an output is called, after its name and a number of its own, until it is whole.
+_UNFINISHED = ".unfinished"
 
 # Symbolic links one after the other, as many as Linux follows.
 _MOST_LINKS = 40
@@ -146,13 +150,14 @@ def _another_of(number: int, path: str) -> int:
 
 
 @contextmanager
-def new_file(path: Path) -> Iterator[Path]:
+def new_file(path: Path, *, ending: str = "") -> Iterator[Path]:
     """Give another name to write a file under; it is flushed and renamed to ``path`` when it is whole.
 
-    An earlier file of that name stays until then, and hands on its permissions. The other name is used by
-    nobody else: on a cluster a worker that was given up may still write the same file.
+    An earlier file of that name stays until then, and hands on its permissions. The other name, which has the
+    given ending, is used by nobody else: on a cluster a worker that was given up may still write the same
+    file.
     """
-    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}")
+    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}{ending}")
     try:
         with removed_after(aside):
             yield aside
@@ -165,6 +170,57 @@ def new_file(path: Path) -> Iterator[Path]:
         if error.filename in (aside, str(aside)):
             error.filename = str(path)
         raise
+
+
+@contextmanager
+def new_output(path: Path) -> Iterator[Path]:
+    """Give another name to write a file under, as :func:`new_file`; remove what killed processes left of it.
+
+    Whoever writes holds a lock on the file, which ends with the process: what can be locked is nobody's.
+    Where there are no locks (Windows, some network disks) nothing is removed.
+    """
+    with suppress(OSError):
+        _remove_left(path)
+    # Locked until it has its name: another process may look for what is left at any time.
+    with ExitStack() as locked, new_file(path, ending=_UNFINISHED) as aside:
+        if sys.platform != "win32":
+            locked.callback(os.close, _held(aside))
+        yield aside
+
+
+def _remove_left(path: Path) -> None:
+    """Remove the unfinished files beside an output whose writers are gone."""
+    name = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{32}}{re.escape(_UNFINISHED)}")
+    for left in [each for each in path.parent.iterdir() if name.fullmatch(each.name)]:
+        descriptor = os.open(left, os.O_RDWR)
+        try:
+            if _lock(descriptor):
+                left.unlink()
+        finally:
+            os.close(descriptor)
+
+
+def _held(path: Path) -> int:
+    """Make a file and lock it until the descriptor, which is returned, is closed."""
+    while True:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        _lock(descriptor, wait=True)
+        with suppress(FileNotFoundError):
+            if os.path.samestat(os.stat(path), os.fstat(descriptor)):
+                return descriptor
+        # Another process found it between making and locking, and removed it.
+        os.close(descriptor)
+
+
+def _lock(descriptor: int, *, wait: bool = False) -> bool:
+    """Lock a file until its descriptor is closed; tell whether that could be done."""
+    try:
+        import fcntl
+
+        fcntl.flock(descriptor, fcntl.LOCK_EX | (0 if wait else fcntl.LOCK_NB))
+    except (ImportError, OSError):
+        return False
+    return True
 
 
 def sync_file(path: Path) -> None:

@@ -17,7 +17,17 @@ nltk      ``0-0``                     0      links only
 
 from align.links.bases import Base, detect_base, in_other_base, rebased
 from align.links.formats import FORMATS, Format, find_format, read, read_file, read_text, write
-from align.links.link import AlignedPair, Link, Written, check_bounds, check_pair, format_link, swapped, tidy
+from align.links.link import (
+    AlignedPair,
+    Link,
+    Written,
+    check_bounds,
+    check_pair,
+    format_link,
+    inside,
+    swapped,
+    tidy,
+)
 from align.links.pharaoh import format_berkeley, format_pharaoh, parse_berkeley, parse_pharaoh
 
 __all__ = [
@@ -35,6 +45,7 @@ __all__ = [
     "format_link",
     "format_pharaoh",
     "in_other_base",
+    "inside",
     "parse_berkeley",
     "parse_pharaoh",
     "read",

@@ -12,7 +12,7 @@ from align.data.streams import open_text
 from align.links import giza, jsonl, nltk_lines, pharaoh, tmx, wpt
 from align.links.bases import Base, rebased
 from align.links.lines import numbered_lines
-from align.links.link import AlignedPair, Link, Spot, Written
+from align.links.link import AlignedPair, Link, Spot, Written, inside
 
 Note = Callable[[str], None]
 Reader = Callable[[Iterable[tuple[int, str]], str, Note], Iterable[AlignedPair]]
@@ -142,7 +142,8 @@ def read(
     Raises
     ------
     InputError
-        If the file is not of the format, or the base is ambiguous or not the format's.
+        If the file is not of the format, or the base is ambiguous or not the format's, or a link lies outside
+        the sentences that the file itself has.
     """
     kind = find_format(format)
     if base is not None and kind.base not in {None, base} and format != "berkeley":
@@ -151,7 +152,7 @@ def read(
         )
     pairs = kind.read(numbered_lines(stream, name), name, on_note)
     first = kind.base if base is None else base
-    return rebased(pairs, first, name=name, ambiguous=ambiguous, on_base=on_base)
+    return inside(rebased(pairs, first, name=name, ambiguous=ambiguous, on_base=on_base), name=name)
 
 
 def read_file(path: str | Path, *, format: str = "pharaoh", **options: Any) -> list[AlignedPair]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -153,6 +153,14 @@ def check_pair(pair: AlignedPair, *, name: str, reverse: str = "") -> None:
     source, target = pair.source or (), pair.target or ()
     where = f"{name}:{pair.line}"
     check_bounds(pair.links, source, target, where=where, reverse=reverse, written=pair.written)
+
+
+def inside(pairs: Iterable[AlignedPair], *, name: str, reverse: str = "") -> Iterator[AlignedPair]:
+    """Yield the pairs of the file ``name``, those with tokens checked as by :func:`check_pair`."""
+    for pair in pairs:
+        if pair.source is not None and pair.target is not None:
+            check_pair(pair, name=name, reverse=reverse)
+        yield pair
 
 
 def _allowed(side: str, tokens: int, base: int) -> str:

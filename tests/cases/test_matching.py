@@ -12,6 +12,7 @@ from align.cli import links as links_command
 from align.core.errors import InputError, WorkError
 from align.features import compute
 from align.features.groups import GROUPS
+from align.links import FORMATS, read_file
 from align.links.symmetrize import METHODS, symmetrize
 from align.model.aligner import Aligner
 from align.model.alignments import Alignments
@@ -213,6 +214,61 @@ def test_d13_a_link_beyond_the_end_is_refused_on_reading(run, reader, link):
     assert f"error: {reader if reader in TEXTS else 'links'}:" in err
     assert "lies outside the pair of 2 source tokens" in err or "is not one of the 2 target positions" in err
     assert "Traceback" not in err
+
+
+def of_giza(source, target):
+    rows = [f"{word} ({{ {target + 1 if place == source else ''} }})" for place, word in enumerate("cd")]
+    return f"# Sentence pair (1)\nz w\n{' '.join(['NULL ({ })', *rows])}\n"
+
+
+def of_tmx(source, target):
+    sides = "".join(f"<tuv><seg>{words}</seg></tuv>" for words in ("c d", "z w"))
+    link = f'<prop type="x-word-alignment">0-0 {source}-{target}</prop>'
+    return f"<tmx><body>\n<tu>{link}{sides}</tu>\n</body></tmx>\n"
+
+
+# A file whose pair of two words a side has that link, and the line on which it stands.
+WITH_LINK = {
+    "pharaoh": (lambda *link: "0-0 {}p{}\n".format(*link), 1),
+    "talp": (lambda *link: "0-0 {}-{}\n".format(*link), 1),
+    "berkeley": (lambda *link: "0-0 {1}-{0}-P\n".format(*link), 1),
+    "wpt": (lambda *link: "1 {} {}\n1 1 1\n".format(*(index + 1 for index in link)), 1),
+    "giza": (of_giza, 3),
+    "tmx": (of_tmx, 2),
+    "jsonl": (lambda *link: f'{{"source": ["c", "d"], "target": ["z", "w"], "links": [{list(link)}]}}\n', 1),
+    "nltk": (lambda *link: "c d\nz w\n0-0 {}-{}\n".format(*link), 3),
+}
+OWN_TEXT = ("giza", "tmx", "jsonl", "nltk")
+
+
+def test_d13_all_formats_of_links_are_in_the_table(run):
+    assert list(WITH_LINK) == list(FORMATS)
+    for format, (text, _) in WITH_LINK.items():
+        assert run(f"convert --from {format} --to pharaoh -i f", f=text(1, 1))[0] == 0
+
+
+@pytest.mark.parametrize("link", [(0, 2), (2, 0), (9, 9), (-2, 0), (0, -2)])
+@pytest.mark.parametrize("format", WITH_LINK)
+def test_d13_no_format_brings_a_link_beyond_its_pair(run, format, link):
+    """Whichever side, below the first word or beyond the last; in giza the sources are not numbered."""
+    text, line = WITH_LINK[format]
+    if format == "giza":
+        link = (0, next(index for index in link if index))
+    files = {"f": text(*link), "s": "c d\n", "t": "z w\n"}
+    known = "" if format in OWN_TEXT else "--source s --target t"
+    commands = [
+        f"convert --from {format} --to pharaoh -i f -o out {known}",
+        f"score --gold f --hyp f --gold-format {format} --hyp-format {format} {known}",
+    ]
+    if format in OWN_TEXT:
+        commands.append(f"combine --forward f --reverse f --format {format} --method union -o out")
+        Path("f").write_text(files["f"], encoding="utf-8")
+        with pytest.raises(InputError, match=f"^f:{line}: "):
+            read_file("f", format=format)
+    for words in commands:
+        status, _, err = run(words, **files)
+        assert (status, Path("out").exists(), err.count("error: ")) == (2, False, 1)
+        assert f"error: f:{line}: " in err
 
 
 @pytest.mark.parametrize("link", ["-1-0", "0--1", "0-1.5", "9999999999-0", "٣-0", "0-", "a-b"])

@@ -1,6 +1,7 @@
 """Ctrl-C, SIGTERM and a closed terminal: nothing unfinished is left, the process is out in two seconds."""
 
 import ctypes
+import errno
 import json
 import os
 import re
@@ -18,7 +19,7 @@ from align.core import signals
 from pipeline.run import results
 from tests.align import toy
 
-pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals are of POSIX")
+fcntl = pytest.importorskip("fcntl", reason="signals and locks are of POSIX")
 
 ROOT = Path(__file__).resolve().parents[2]
 SIGNALS = [signal.SIGINT, signal.SIGTERM, signal.SIGHUP]
@@ -97,6 +98,70 @@ def test_g19_links_leaves_nothing_unfinished(start, tmp_path, number):
     assert not re.search("Traceback|error|interrupt", told)
     assert [path.name for path in out.iterdir()] == ["links"]
     assert (out / "links").read_text(encoding="utf-8") == "old\n"
+
+
+def test_g19_what_a_killed_command_left_is_removed_by_the_next(start, run, tmp_path):
+    """Only what nobody writes any more: another command may be at the same output."""
+    words = [
+        "convert",
+        "--from",
+        "pharaoh",
+        "--to",
+        "pharaoh",
+        "--from-base",
+        "0",
+        "-o",
+        str(tmp_path / "out"),
+    ]
+
+    def begun():
+        before = set(tmp_path.glob("out.*"))
+        process = start([sys.executable, "-m", "align", *words])
+        process.stdin.write("2-2\n")
+        process.stdin.flush()
+        wait_for(lambda: set(tmp_path.glob("out.*")) - before, process)
+        (left,) = set(tmp_path.glob("out.*")) - before
+        return process, left
+
+    (killed, left), (living, its) = begun(), begun()
+    os.kill(killed.pid, signal.SIGKILL)
+    killed.wait(60)
+    others = [
+        tmp_path / f"{name}.{'0' * 32}{ending}" for name, ending in (("out", ""), ("other", its.suffix))
+    ]
+    for path in others:
+        path.touch()
+    assert left.exists()
+    assert run(" ".join(words), stdin="0-0\n1-1\n")[0] == 0
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "0-0\n1-1\n"
+    assert not left.exists()
+    assert all(path.exists() for path in [its, *others])
+    assert living.communicate("3-3\n")[1] == ""
+    assert living.returncode == 0
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "2-2\n3-3\n"
+    assert set(tmp_path.glob("o*")) == {tmp_path / "out", *others}
+
+
+@pytest.mark.parametrize("locks", ["none", "late"])
+def test_g19_an_output_is_written_where_locks_fail(run, tmp_path, monkeypatch, locks):
+    left = tmp_path / f"out.{'0' * 32}.unfinished"
+    left.touch()
+    taken, lock = [], fcntl.flock
+
+    def fail(descriptor, how):
+        if locks == "none":
+            raise OSError(errno.ENOLCK, "No locks available")
+        # Another process was faster than the lock and took the new file for one that was left.
+        for new in set(tmp_path.glob("out.*")) - {left, *taken}:
+            taken.append(new)
+            new.unlink()
+        lock(descriptor, how)
+
+    monkeypatch.setattr(fcntl, "flock", fail)
+    assert run("convert --from pharaoh --to pharaoh -o out", stdin="0-0\n")[0] == 0
+    assert (tmp_path / "out").read_text(encoding="utf-8") == "0-0\n"
+    assert (left.exists(), len(taken)) == ((True, 0) if locks == "none" else (False, 1))
+    assert set(tmp_path.glob("out*")) <= {tmp_path / "out", left}
 
 
 @pytest.mark.slow
