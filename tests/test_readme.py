@@ -39,7 +39,8 @@ def checkout(tmp_path_factory):
     shutil.copytree(ROOT / "data", folder / "data", ignore=shutil.ignore_patterns("work"))
     shutil.copytree(ROOT / "benchmarks", folder / "benchmarks", ignore=shutil.ignore_patterns("__pycache__"))
     (folder / "pairs.tsv").write_text("The train is late.\tLe train est en retard.\n", encoding="utf-8")
-    for name, text in {"gold.align": "0-0 1p1\n", "forward.txt": "0-0 1-1\n", "reverse.txt": "0-0\n"}.items():
+    texts = {"gold.align": "0-0 1p1\n", "forward.txt": "0-0 1-1\n", "reverse.txt": "0-0\n"}
+    for name, text in (texts | {"rows.txt": "a b ||| c d ||| 0-0 1-1\n"}).items():
         (folder / name).write_text(text, encoding="utf-8")
     sample = folder / "data" / "sample"
     for side in ("en", "fr"):

@@ -7,6 +7,9 @@ import math
 import re
 from typing import Any, NoReturn
 
+from align.core.errors import InputError
+from align.data.columns import Columns, check_columns, parse_columns
+
 # What float() takes, with a minus: argparse itself takes -1e-3 for an option.
 _NEGATIVE = re.compile(
     r"-(?:(?:\d[\d_]*\.?[\d_]*|\.\d[\d_]*)(?:e[-+]?\d+)?|inf(?:inity)?|nan)", re.IGNORECASE | re.ASCII
@@ -68,12 +71,29 @@ def languages(text: str) -> tuple[str, str]:
     return codes[0], codes[1]
 
 
-def columns(text: str) -> tuple[int, int]:
-    """Return the numbers of two columns, from 1: ``2,3``."""
-    found = re.fullmatch(r"([1-9]\d{0,3}),([1-9]\d{0,3})", text, re.ASCII)
-    if found is None or found[1] == found[2]:
-        raise argparse.ArgumentTypeError(f"{text!r} is not two columns from 1; give for example 2,3")
-    return int(found[1]), int(found[2])
+def columns(text: str) -> Columns:
+    """Return two columns by their numbers from 1, ``2,3``, or by their names, ``source,target``."""
+    return _columns(text, (2,))
+
+
+def add_link_columns(parser: argparse.ArgumentParser, name: str = "--columns", of: str = "a row") -> None:
+    """Declare an option for the columns of a file of links."""
+    parser.add_argument(
+        name,
+        type=lambda text: _columns(text, (1, 3)),
+        metavar="L or S,T,L",
+        help=f"which field of {of}, between TABs or |||, holds the links: its number from 1, or a name that "
+        "the first row has; or three: source, target, links",
+    )
+
+
+def _columns(text: str, counts: tuple[int, ...]) -> Columns:
+    found = parse_columns(text)
+    try:
+        check_columns(found, counts=counts)
+    except InputError as error:
+        raise argparse.ArgumentTypeError(str(error).partition(": ")[2]) from None
+    return found
 
 
 def _float(text: str) -> float:

@@ -13,8 +13,9 @@ from functools import partial
 from itertools import zip_longest
 from typing import Any
 
+from align.cli.arguments import add_link_columns
 from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
-from align.links import FORMATS, AlignedPair, Base, Link, format_pharaoh, read, swapped
+from align.links import FORMATS, AlignedPair, Base, Link, format_pharaoh, inside, read, swapped
 from align.links.symmetrize import METHODS, symmetrize
 
 # A reverse file that shares so many times as many links when swapped is said to look swapped.
@@ -32,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--format", choices=list(FORMATS), default="pharaoh", help="of both (default: pharaoh)"
     )
+    add_link_columns(parser, of="a row of both")
     parser.add_argument("--base", type=int, choices=(0, 1), help="what the indices of both count from")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
 
@@ -39,13 +41,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Combine pair by pair; the result is in the Pharaoh format."""
     only_one_stdin([args.forward, args.reverse])
-    options: dict[str, Any] = {"format": args.format, "base": args.base, "on_note": say}
+    options: dict[str, Any] = {
+        "format": args.format,
+        "base": args.base,
+        "columns": args.columns,
+        "on_note": say,
+    }
     with ExitStack() as stack:
         inputs = [stack.enter_context(open_input(path)) for path in (args.forward, args.reverse)]
         out = stack.enter_context(open_output(args.output))
         names = [name for _, name in inputs]
         sides = [
-            read(stream, name=name, on_base=partial(_say_base, name), **options) for stream, name in inputs
+            inside(read(stream, name=name, on_base=partial(_say_base, name), **options), name=name)
+            for stream, name in inputs
         ]
         watch = _Watch(swapped=args.swap_reverse)
         if FORMATS[args.format].every_pair:

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import Any
 
-from align.cli.arguments import languages
+from align.cli.arguments import add_link_columns, languages
 from align.cli.terminal import only_one_stdin, open_input, open_output, say, side_by_side
 from align.core.errors import InputError
 from align.links import FORMATS, AlignedPair, Base, Format, find_format, inside, read, read_text, write
@@ -37,6 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE-TARGET",
         help="for tmx, as en-fr; pt-BR,en where a code has a hyphen itself",
     )
+    add_link_columns(parser)
     parser.add_argument(
         "--from-base", type=int, choices=(0, 1), help="what the indices of the input count from"
     )
@@ -52,7 +53,8 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         stream, name = stack.enter_context(open_input(args.input))
         base = 0 if unknown_base else args.from_base
-        pairs: Iterable[AlignedPair] = read(stream, format=args.old, name=name, base=base, on_note=say)
+        options: dict[str, Any] = {"base": base, "columns": args.columns, "on_note": say}
+        pairs: Iterable[AlignedPair] = read(stream, format=args.old, name=name, **options)
         if args.source is not None:
             texts = [stack.enter_context(open_input(path)) for path in (args.source, args.target)]
             pairs = _with_text(pairs, [read_text(*text) for text in texts], name, args, old)

@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from align.cli.arguments import natural, probability
+from align.cli.arguments import add_link_columns, natural, probability
 from align.cli.terminal import only_one_stdin, open_input, open_output, side_by_side
 from align.core.errors import InputError
 from align.links import check_pair, read, read_text
@@ -44,6 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     origin.add_argument("--links", metavar="FILE", help="links in the Pharaoh format")
     parser.add_argument("--source", metavar="FILE", help="with --links: its source tokens")
     parser.add_argument("--target", metavar="FILE", help="with --links: its target tokens")
+    add_link_columns(parser, of="the rows of --links")
     parser.add_argument("--lowercase", action="store_true", help="with --links: put Word and word together")
     parser.add_argument(
         "--min-count", type=natural, default=1, metavar="N", help="leave out rarer word pairs (1)"
@@ -57,9 +58,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Write the dictionary."""
     texts = (args.source, args.target)
-    if args.model is not None and (texts != (None, None) or args.lowercase):
-        raise InputError("--source, --target and --lowercase belong to --links; leave them out with --model")
-    if args.links is not None and None in texts:
+    if args.model is not None and (texts != (None, None) or args.lowercase or args.columns):
+        raise InputError(
+            "--source, --target, --columns and --lowercase belong to --links; leave them out with --model"
+        )
+    in_rows = args.columns is not None and len(args.columns) > 1
+    if args.links is not None and None in texts and not (in_rows and texts == (None, None)):
         raise InputError("--links needs --source and --target, the tokens it was made for; give both")
     only_one_stdin([args.links, *texts])
     entries = _of_model(Model.load(find_model(args.model))) if args.model else _of_links(args)
@@ -107,13 +111,14 @@ def _count(args: argparse.Namespace) -> Counter[tuple[str, str]]:
     key = lookup_key if args.lowercase else str
     counts: Counter[tuple[str, str]] = Counter()
     with ExitStack() as stack:
-        paths = (args.source, args.target, args.links)
-        files = [stack.enter_context(open_input(path)) for path in paths]
-        texts: list[tuple[str, str, Iterable[Any]]] = [
-            (name, "lines", read_text(stream, name)) for stream, name in files[:2]
+        paths = [path for path in (args.source, args.target, args.links) if path is not None]
+        *texts, (stream, name) = [stack.enter_context(open_input(path)) for path in paths]
+        files: list[tuple[str, str, Iterable[Any]]] = [
+            (name, "lines", read_text(stream, name)) for stream, name in texts
         ]
-        stream, name = files[2]
-        for source, target, pair in side_by_side([*texts, (name, "lines", read(stream, name=name, base=0))]):
+        files.append((name, "lines", read(stream, name=name, base=0, columns=args.columns)))
+        for *sides, pair in side_by_side(files):
+            source, target = sides or (pair.source, pair.target)
             own = pair._replace(source=source, target=target)
             check_pair(own, name=name, reverse="swap --source and --target")
             counts.update((key(source[link.source]), key(target[link.target])) for link in pair.links)

@@ -23,7 +23,7 @@ from align.cli.loading import first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
 from align.data.advice import Advice
-from align.data.bitext import open_bitext
+from align.data.bitext import WITH_COLUMNS, open_bitext, told_of_names
 from align.data.row import Row
 from align.model.aligner import Aligner
 from align.model.alignments import Alignments
@@ -36,6 +36,7 @@ _ADVICE = Advice(
     encoding="convert it first: iconv -f latin-1 -t utf-8",
     tsv="give it as --input with --format tsv, or take the tabs out of the sentences",
     joint="give it as --input with --format joint",
+    columns="--columns {}".format,
 )
 
 
@@ -49,7 +50,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--columns",
         type=columns,
         metavar="S,T",
-        help="which fields of a row of tsv or joint hold source and target, from 1; others are passed over",
+        help="which fields of a row of tsv or joint hold source and target: numbers from 1, or names that "
+        "the first row has",
     )
     parser.add_argument("--source", metavar="FILE", help="source sentences, instead of --input")
     parser.add_argument("--target", metavar="FILE", help="target sentences")
@@ -156,7 +158,7 @@ def _inputs(args: argparse.Namespace) -> tuple[str, list[str]]:
         kind, paths = "files", [args.source, args.target]
     else:
         kind, paths = args.format or "tsv", [args.input or "-"]
-    if args.columns is not None and kind not in ("tsv", "joint"):
+    if args.columns is not None and kind not in WITH_COLUMNS:
         raise InputError("--columns: for rows of tsv or joint only; leave it out")
     outputs = [path for path in (args.output, args.sentence_scores, args.unlinked) if path is not None]
     for place, path in enumerate(outputs):
@@ -171,8 +173,9 @@ def _tokens(aligner: Aligner, row: Row, name: str, kind: str) -> tuple[Tokens, T
     if row.problem is not None:
         say(f"{where}: {row.detail or row.problem}; the line is left empty")
         return None
-    if row.detail:
-        say(f"{where}: {row.detail}")
+    odd = row.detail or told_of_names(row, kind, aligner.model.languages, _ADVICE)
+    if odd:
+        say(f"{where}: {odd}")
     try:
         pair = aligner.tokens(row.source, row.target)
         aligner.check(pair)

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from typing import Any
 
 from align.cli import sides
-from align.cli.arguments import natural
+from align.cli.arguments import add_link_columns, natural
 from align.cli.terminal import only_one_stdin, say
 from align.evaluation import metrics
 from align.links import FORMATS, Link, in_other_base, swapped
@@ -33,6 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
             f"--{name}-format", choices=list(FORMATS), default="pharaoh", help="default: pharaoh"
         )
         parser.add_argument(f"--{name}-base", type=int, choices=(0, 1), help="what its indices count from")
+        add_link_columns(parser, f"--{name}-columns", of="its rows")
     parser.add_argument("--reverse", action="store_true", help="swap the sides of the hypothesis")
     parser.add_argument(
         "--allow-missing", action="store_true", help="count the pairs that the shorter file lacks as empty"
@@ -58,9 +59,12 @@ def run(args: argparse.Namespace) -> int:
     only_one_stdin([args.gold, args.hyp, args.source, args.target])
     tokens = sides.read_tokens(args.source, args.target)
     common: dict[str, Any] = {"tokens": tokens, "allow_missing": args.allow_missing}
-    gold = sides.read_side(args.gold, format=args.gold_format, base=args.gold_base, **common)
-    hypothesis = sides.read_side(
-        args.hyp, format=args.hyp_format, base=args.hyp_base, reverse=args.reverse, **common
+    gold, hypothesis = (
+        sides.read_side(path, format=format, base=base, columns=columns, reverse=reverse, **common)
+        for path, format, base, columns, reverse in (
+            (args.gold, args.gold_format, args.gold_base, args.gold_columns, False),
+            (args.hyp, args.hyp_format, args.hyp_base, args.hyp_columns, args.reverse),
+        )
     )
     bases = {"gold": sides.gold_base(gold, hypothesis)}
     hint = "its links seem to be target first: swap --source and --target, and add --reverse"

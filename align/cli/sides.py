@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from align.cli.terminal import open_input, say, side_by_side
 from align.core.errors import InputError
+from align.data.columns import Columns
 from align.links import (
     AlignedPair,
     Base,
@@ -56,6 +57,7 @@ def read_side(
     *,
     format: str,
     base: int | None,
+    columns: Columns | None,
     tokens: Tokens | None,
     allow_missing: bool,
     reverse: bool = False,
@@ -70,6 +72,8 @@ def read_side(
         Of its links.
     base : {0, 1}, optional
         What its indices count from, as the user says.
+    columns : Columns, optional
+        Which fields of its rows hold the links, as :func:`align.links.read` takes them.
     tokens : list of (list of str, list of str), optional
         The tokens of each pair, where the user gives them; they go before those in the file.
     allow_missing : bool
@@ -86,7 +90,7 @@ def read_side(
     with open_input(path) as (stream, name):
         # A Pharaoh file of unknown base is taken as it is for now.
         first = 0 if base is None and kind.base is None else base
-        pairs = list(read(stream, format=format, name=name, base=first, on_note=say))
+        pairs = list(read(stream, format=format, name=name, base=first, columns=columns, on_note=say))
     if reverse:
         pairs = [
             AlignedPair(

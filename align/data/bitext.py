@@ -10,10 +10,8 @@ from __future__ import annotations
 
 import codecs
 import io
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -21,12 +19,16 @@ from typing import BinaryIO
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.advice import LIBRARY, Advice
+from align.data.columns import BARS, Chooser, Columns, are_names, check_columns, fields_of
 from align.data.line_counts import LengthTrace
 from align.data.row import Row
 from align.data.streams import name_of, open_text
 
 # The ways a bitext can be laid out, and how many files each takes.
 KINDS = {"files": 2, "joint": 1, "tsv": 1, "tmx": 1}
+
+# Those whose rows may have further fields.
+WITH_COLUMNS = ("tsv", "joint")
 
 # A longer line, in bytes, is no sentence: it is passed over without being held.
 LINE_LIMIT = 1_000_000
@@ -40,7 +42,6 @@ FIRST_ROWS = 100
 # A TSV may have some bad rows too.
 _ALMOST_ALL = 0.9
 
-_BARS = re.compile(r"(?<![^ ])\|\|\|(?![^ ])")
 _BYTE_ORDER_MARK = b"\xef\xbb\xbf"
 
 Source = str | Path | BinaryIO
@@ -53,7 +54,7 @@ def open_bitext(
     encoding: str = "utf-8",
     languages: tuple[str, str] | None = None,
     limit: int | None = None,
-    columns: tuple[int, int] | None = None,
+    columns: Columns | None = None,
     advice: Advice = LIBRARY,
 ) -> Iterator[Row]:
     """Return the rows of a bitext of any kind.
@@ -74,9 +75,10 @@ def open_bitext(
     languages : (str, str), optional
         Codes of the source and the target language, needed for ``tmx``.
     limit : int, optional
-        Give only the first so many rows, >= 1.
-    columns : (int, int), optional
+        Give only the first so many rows, >= 1; one of names does not count.
+    columns : two of int, or of str, optional
         Which fields hold source and target, from 1, of rows of ``tsv`` or ``joint`` with any number of them.
+        By name: the first row has the names; its problem is ``header``.
     advice : Advice
         What messages tell the user to do.
 
@@ -88,10 +90,12 @@ def open_bitext(
         two files have different numbers of lines (said after the last row, with both counts and the place
         from which the lengths of the sentences no longer agree).
     """
-    if columns is not None:
-        _check_columns(columns, kind)
     if kind not in KINDS:
         raise InputError(f"bitext: no kind {kind!r}; choose one of {', '.join(KINDS)}")
+    if columns is not None:
+        if kind not in WITH_COLUMNS:
+            raise InputError(f"columns: {kind} has none; leave them out")
+        check_columns(columns)
     if len(paths) != KINDS[kind]:
         raise InputError(f"bitext: {len(paths)} file(s) given for {kind}; it takes {KINDS[kind]}")
     if kind == "tmx":
@@ -255,44 +259,41 @@ def _row_of_files(
     return Row(number, *texts)
 
 
-def _check_columns(columns: tuple[int, int], kind: str) -> None:
-    if kind not in ("tsv", "joint"):
-        raise InputError(f"columns: {kind} has none; leave them out")
-    if min(columns) < 1 or columns[0] == columns[1]:
-        raise InputError(
-            f"columns: {columns[0]},{columns[1]} are not two columns from 1; give for example 2,3"
-        )
-
-
 def _read_joined(
-    path: Source,
-    kind: str,
-    encoding: str,
-    limit: int | None,
-    advice: Advice,
-    columns: tuple[int, int] | None,
+    path: Source, kind: str, encoding: str, limit: int | None, advice: Advice, columns: Columns | None
 ) -> Iterator[Row]:
-    split = {"joint": _split_at_bars, "tsv": _split_at_tab}[kind]
-    if columns is not None:
-        split = partial(_chosen, kind=kind, columns=columns)
+    chooser = None if columns is None else Chooser(columns, name_of(path), kind)
+    named = chooser is not None and chooser.named
     with open_text(path) as stream:
         lines = _Lines(stream, name_of(path))
 
         def rows() -> Iterator[tuple[Row, bytes]]:
-            for number, line in enumerate(islice(lines, limit)):
+            for number, line in enumerate(islice(lines, None if limit is None else limit + named)):
                 text, problem, detail = _decode(line, lines, encoding)
-                fields = split(text) if problem is None else detail
-                if isinstance(fields, str):
-                    yield Row(number, "", "", problem or "bad_row", fields), line or b""
+                if chooser is not None and named and number == 0 and problem is None:
+                    chooser.take_names(text)
+                    yield Row(number, "", "", "header", "the names of the columns"), line or b""
+                    continue
+                sides = _sides(text, kind, chooser) if problem is None else detail
+                if isinstance(sides, str):
+                    yield Row(number, "", "", problem or "bad_row", sides), line or b""
                 else:
-                    yield Row(number, *fields), line or b""
+                    yield Row(number, *sides), line or b""
 
         yield from _checked(rows(), kind, name_of(path), advice)
 
 
+def _sides(line: str, kind: str, chooser: Chooser | None) -> Sequence[str] | str:
+    """Return source and target of a row, or what is wrong with it."""
+    if chooser is None:
+        return _split_at_bars(line) if kind == "joint" else _split_at_tab(line)
+    found = chooser.choose(line)
+    return found if isinstance(found, str) else [each.text for each in found]
+
+
 def _split_at_bars(line: str) -> tuple[str, str] | str:
     """Return the two sides of a joint line, or what is wrong with it."""
-    bars = list(_BARS.finditer(line))
+    bars = list(BARS.finditer(line))
     if len(bars) == 1:
         return line[: max(0, bars[0].start() - 1)], line[bars[0].end() + 1 :]
     return f"{len(bars)} separators ' ||| ' instead of one"
@@ -305,12 +306,12 @@ def _split_at_tab(line: str) -> tuple[str, str] | str:
     return f"{1 + len(others)} field(s) instead of 2 with a TAB between"
 
 
-def _chosen(line: str, *, kind: str, columns: tuple[int, int]) -> tuple[str, str] | str:
-    """Return two fields of a row, or what is wrong with it."""
-    fields = line.split("\t") if kind == "tsv" else [field.strip(" ") for field in _BARS.split(line)]
-    if len(fields) < max(columns):
-        return f"{len(fields)} field(s), and no field {max(columns)}"
-    return fields[columns[0] - 1], fields[columns[1] - 1]
+def told_of_names(row: Row, kind: str, languages: Sequence[str], advice: Advice) -> str:
+    """Return what to say of a first row that seems to hold the names of columns; of any other nothing."""
+    if row.number or kind not in WITH_COLUMNS or not are_names(row.source, row.target, languages):
+        return ""
+    names = f"{row.source.strip()},{row.target.strip()}"
+    return f"it seems to hold the names of columns, and is taken for a pair; {advice.columns(names)}"
 
 
 def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str | None, str]:
@@ -335,7 +336,7 @@ def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str, advice: A
     stream = iter(rows)
     for row, line in islice(stream, FIRST_ROWS):
         number += 1
-        if row.problem and (row.problem != "bad_row" or line.strip()):
+        if row.problem not in (None, "header") and (row.problem != "bad_row" or line.strip()):
             bad += 1
             first = first or (row, line)
         if first and 2 * bad > FIRST_ROWS:
@@ -361,7 +362,10 @@ def _hint(kind: str, row: Row, line: bytes, advice: Advice) -> str:
         return "this looks like TSV (source TAB target): say so"
     if kind != "joint" and line.count(b" ||| ") == 1:
         return "this looks like the joint format (source ||| target): say so"
-    if kind == "joint" and b"|||" in line:
+    if kind == "joint" and b"|||" in line and line.count(b" ||| ") < 2:
         return "put one space before and one after the bars"
+    number = len(fields_of(line.decode(errors="replace"), kind)) if kind in WITH_COLUMNS else 0
+    if number > 2:
+        return f"its rows have {number} fields: say which two, {advice.columns('1,2')}"
     expected = {"joint": "'source ||| target'", "tsv": "'source TAB target'", "files": "a sentence"}
     return f"each line must be {expected[kind]}; check that the format is the right one"

@@ -9,8 +9,8 @@ class Row(NamedTuple):
     """One sentence pair of the input.
 
     Its problem, if any, is ``bad_row`` (not two fields), ``encoding`` (bytes that are no text in the
-    encoding), ``long_line`` (over a limit of bytes), ``no_language`` (TMX unit without one
-    of them) or ``markup`` (TMX unit with characters that XML cannot hold).
+    encoding), ``long_line`` (over a limit of bytes), ``header`` (the names of columns, no pair),
+    ``no_language`` (TMX unit without one of them) or ``markup`` (one with characters that XML cannot hold).
     """
 
     number: int  # of the line (TMX: of the unit), from 0

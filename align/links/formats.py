@@ -8,11 +8,13 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from align.core.errors import InputError
+from align.data.columns import Columns
 from align.data.streams import open_text
 from align.links import giza, jsonl, nltk_lines, pharaoh, tmx, wpt
 from align.links.bases import Base, rebased
 from align.links.lines import numbered_lines
 from align.links.link import AlignedPair, Link, Spot, Written, inside
+from align.links.rows import read_rows, tokens_of, watched
 
 Note = Callable[[str], None]
 Reader = Callable[[Iterable[tuple[int, str]], str, Note], Iterable[AlignedPair]]
@@ -40,21 +42,32 @@ class Format:
     languages: bool = False
     # Whether pairs without links are held; if not, a file does not tell how many pairs it has.
     every_pair: bool = True
+    # Whether a line is the links of a pair and nothing else, so that it may be one column of a file.
+    in_columns: bool = False
 
 
-def _line_reader(parse: Callable[..., list[Link]], spots: Callable[[str], Iterable[Spot]]) -> Reader:
-    """Return the reader of a format of one line a pair; indices are as in the file."""
-    return lambda lines, name, note: (
-        AlignedPair(
-            parse(line, where=f"{name}:{number}"), line=number, written=Written(((number, line),), spots)
-        )
-        for number, line in lines
+def _line_format(
+    name: str,
+    parse: Callable[..., list[Link]],
+    spots: Callable[[str], Iterable[Spot]],
+    text: Callable[[Iterable[Link]], str],
+    **holds: Any,
+) -> Format:
+    """Return a format of one line a pair that holds possible links; indices are read as in the file."""
+
+    def pairs(lines: Iterable[tuple[int, str]], name: str, note: Note) -> Iterator[AlignedPair]:
+        for number, line in lines:
+            links = parse(line, where=f"{name}:{number}")
+            yield AlignedPair(links, line=number, written=Written(((number, line),), spots))
+
+    return Format(
+        name,
+        pairs,
+        lambda pairs: (text(pair.links) for pair in pairs),
+        possible=True,
+        in_columns=True,
+        **holds,
     )
-
-
-def _line_writer(text: Callable[[Iterable[Link]], str]) -> Writer:
-    """Return the writer of a format of one line a pair."""
-    return lambda pairs: (text(pair.links) for pair in pairs)
 
 
 def _silent(reader: Callable[[Iterable[tuple[int, str]], str], Iterable[AlignedPair]]) -> Reader:
@@ -62,25 +75,16 @@ def _silent(reader: Callable[[Iterable[tuple[int, str]], str], Iterable[AlignedP
     return lambda lines, name, note: reader(lines, name)
 
 
-_PHARAOH = Format(
-    "pharaoh",
-    _line_reader(pharaoh.parse_pharaoh, pharaoh.pharaoh_spots),
-    _line_writer(pharaoh.format_pharaoh),
-    base=None,
-    possible=True,
-    scores=True,
-)
-_BERKELEY = Format(
-    "berkeley",
-    _line_reader(pharaoh.parse_berkeley, pharaoh.berkeley_spots),
-    _line_writer(pharaoh.format_berkeley),
-    possible=True,
+_PHARAOH = _line_format(
+    "pharaoh", pharaoh.parse_pharaoh, pharaoh.pharaoh_spots, pharaoh.format_pharaoh, base=None, scores=True
 )
 
 FORMATS = {
     "pharaoh": _PHARAOH,
     "talp": _PHARAOH,
-    "berkeley": _BERKELEY,
+    "berkeley": _line_format(
+        "berkeley", pharaoh.parse_berkeley, pharaoh.berkeley_spots, pharaoh.format_berkeley
+    ),
     "wpt": Format("wpt", wpt.read_wpt, wpt.write_wpt, base=1, possible=True, scores=True, every_pair=False),
     "giza": Format("giza", giza.read_giza, None, text=True),
     "tmx": Format(
@@ -115,6 +119,7 @@ def read(
     format: str = "pharaoh",
     name: str = "links",
     base: int | None = None,
+    columns: Columns | None = None,
     ambiguous: int | None = 0,
     on_note: Note = lambda note: None,
     on_base: Callable[[Base], None] | None = None,
@@ -132,6 +137,9 @@ def read(
     base : {0, 1}, optional
         What the indices of a Pharaoh or Berkeley file count from. None: the format says, or else the file
         (see :mod:`align.links.bases`).
+    columns : Columns, optional
+        Of rows with further fields, the one of the links; or those of source, target and links. See
+        :func:`align.links.rows.read_rows`.
     ambiguous : {0, 1} or None
         The base to take where neither does; None: that is an error.
     on_note : callable
@@ -150,9 +158,18 @@ def read(
         raise InputError(
             f"{name}: the format {format} counts from {kind.base}, not {base}; leave the base out"
         )
-    pairs = kind.read(numbered_lines(stream, name), name, on_note)
+    lines = numbered_lines(stream, name)
+    if columns is None:
+        pairs = kind.read(watched(lines, name, on_note) if kind.in_columns else lines, name, on_note)
+    elif kind.in_columns:
+        pairs = read_rows(lines, columns, name, lambda *row: next(iter(kind.read([row], name, on_note))))
+    else:
+        able = ", ".join(key for key, each in FORMATS.items() if each.in_columns)
+        raise InputError(f"{name}: columns: {format} has none; leave them out (for {able} only)")
     first = kind.base if base is None else base
-    return inside(rebased(pairs, first, name=name, ambiguous=ambiguous, on_base=on_base), name=name)
+    pairs = rebased(pairs, first, name=name, ambiguous=ambiguous, on_base=on_base)
+    # Who says the base of a file that may have either may still find it to be the other one.
+    return pairs if kind.base is None and base is not None else inside(pairs, name=name)
 
 
 def read_file(path: str | Path, *, format: str = "pharaoh", **options: Any) -> list[AlignedPair]:
@@ -162,9 +179,9 @@ def read_file(path: str | Path, *, format: str = "pharaoh", **options: Any) -> l
 
 
 def read_text(stream: BinaryIO, name: str) -> Iterator[list[str]]:
-    """Yield the tokens of each line of a tokenized text: cut at runs of the space character only."""
+    """Yield the tokens of each line of a tokenized text; see :func:`align.links.rows.tokens_of`."""
     for _, line in numbered_lines(stream, name):
-        yield [token for token in line.split(" ") if token]
+        yield tokens_of(line)
 
 
 def write(

@@ -14,6 +14,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from align.core.errors import InputError
+from align.data.columns import fields_of, kind_of_row
 from align.links.lines import columns, fields
 from align.links.link import Link, Spot, format_link, tidy
 
@@ -126,6 +127,14 @@ def finite(score: str, *, where: str) -> float:
     return number
 
 
+def _column_of_links(line: str) -> int:
+    """Return which field of a row seems to be links, 0 where none does."""
+    kind = kind_of_row(line)
+    found = [] if kind is None else [fields(each.text) for each in fields_of(line, kind)]
+    links = [number for number, words in enumerate(found, 1) if words and all(map(_LINK.fullmatch, words))]
+    return links[-1] if links else 0
+
+
 def advice(word: str, line: str, *, own: str = "pharaoh") -> str:
     """Say what to do about a word that is not a link of its ``own`` format, by what the line looks like."""
     for format, matches in (
@@ -138,4 +147,6 @@ def advice(word: str, line: str, *, own: str = "pharaoh") -> str:
     ):
         if matches and format != own:
             return f"this looks like the {format} format: name it"
+    if column := _column_of_links(line):
+        return f"its field {column} seems to be the links: choose that column"
     return "mend the line, or name the format of the file"

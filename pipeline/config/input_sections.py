@@ -13,7 +13,9 @@ from typing import Annotated, Any
 
 from align.core.errors import InputError
 from align.core.tags import comparable
-from align.data.bitext import KINDS, check_encoding
+from align.data.bitext import KINDS, WITH_COLUMNS, check_encoding
+from align.data.columns import Columns, check_columns
+from align.links import find_format
 from pipeline.config.options import one_of
 from pipeline.config.places import VECTOR_SETS, check_file, check_place, europarl_urls, is_url, local_path
 
@@ -49,6 +51,7 @@ class CorpusOptions:
     limit: int | None
     tokenized: bool
     encoding: str
+    columns: Columns | None
     sha256: str | None
     shifted: str | None
 
@@ -69,6 +72,7 @@ class GoldOptions:
     files: tuple[str, ...]
     links: str | None
     format: str
+    columns: Columns | None
     base: int | None
     train: int
     in_corpus: bool
@@ -87,6 +91,7 @@ def corpus_options(
     limit: int | None = None,
     tokenized: bool = False,
     encoding: str = "utf-8",
+    columns: list[int | str] | None = None,
     sha256: str | None = None,
     shifted: Annotated[str | None, one_of("stop", "report")] = None,
 ) -> CorpusOptions:
@@ -118,6 +123,10 @@ def corpus_options(
         The text is tokenized: split on single spaces, and do nothing else to it.
     encoding : str
         Of the text; not for TMX, which says its own.
+    columns : list of int or of str, optional
+        Which two fields of the rows of `tsv` or `joint` hold source and target, where there may be others:
+        numbers from 1, ``[2, 3]``, or the names that the first row has, ``["en", "fr"]``; that row is no pair
+        then, and its line of links is empty.
     sha256 : str, optional
         Of the file that is fetched or given, 64 hexadecimal digits: another content is refused. Not for
         `files`, which are two.
@@ -149,12 +158,19 @@ def corpus_options(
     if limit is not None and limit < 1:
         raise InputError(f"corpus.limit: {limit} is less than 1; leave it out to use all pairs")
     check_encoding(encoding)
+    if columns is not None:
+        check_columns(columns, where="corpus.columns")
+        if kind not in (*WITH_COLUMNS, "url"):
+            own = "corpus.tsv or corpus.joint"
+            raise InputError(f"corpus.columns: for {own} only, not for corpus.{kind}; leave it out")
     if sha256 is not None and not re.fullmatch(r"[0-9A-Fa-f]{64}", sha256):
         raise InputError(f"corpus.sha256: {sha256!r} is not 64 hexadecimal digits; correct or remove it")
     if sha256 is not None and kind == "files":
         raise InputError("corpus.sha256: it is of one file but corpus.files are two; remove it")
     lower = sha256.lower() if sha256 else None
-    return CorpusOptions(name, source, target, kind, places, limit, tokenized, encoding, lower, shifted)
+    return CorpusOptions(
+        name, source, target, kind, places, limit, tokenized, encoding, columns, lower, shifted
+    )
 
 
 def vectors_options(
@@ -189,6 +205,7 @@ def gold_options(
     files: list[str] | None = None,
     links: str | None = None,
     format: str = "pharaoh",
+    columns: list[int | str] | None = None,
     base: int | None = None,
     train: int = 0,
     in_corpus: bool = True,
@@ -203,6 +220,9 @@ def gold_options(
         Their links: a path or a URL.
     format : str
         ``pharaoh`` (``0-0 1p2``), ``wpt`` (``0001 1 1 S``) or ``talp``.
+    columns : list of int or of str, optional
+        Which field of the rows of `links` holds the links, where others stand before or after it with TABs or
+        ``|||`` between, such as names of the pairs: ``[2]``, or the name that the first row has. Not for wpt.
     base : int, optional
         Number of the first token of a sentence: 0 or 1. Absent: told by the links, and 0 where they do not
         tell.
@@ -224,13 +244,17 @@ def gold_options(
         check_place("gold.links", links)
     if format not in GOLD_FORMATS:
         raise InputError(f"gold.format: no format {format!r}; choose one of {', '.join(GOLD_FORMATS)}")
+    if columns is not None:
+        check_columns(columns, counts=(1,), where="gold.columns")
+        if not find_format(format).in_columns:
+            raise InputError(f"gold.columns: {format} has none; leave them out")
     if base not in (0, 1, None):
         raise InputError(f"gold.base: {base} is neither 0 nor 1; say how the first token is counted")
     if train < 0:
         raise InputError(f"gold.train: {train} is less than 0; give the number of pairs that may train")
     if train and not places:
         raise InputError(f"gold.train: {train} pairs of no gold; set gold.files and gold.links")
-    return GoldOptions(places, links, format, base, train, in_corpus)
+    return GoldOptions(places, links, format, columns, base, train, in_corpus)
 
 
 def place(key: str, value: str, folder: Path) -> str:

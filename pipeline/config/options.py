@@ -32,6 +32,12 @@ KINDS: dict[type, tuple[str, str]] = {
     list: ("list of texts", 'for example ["a", "b"]'),
 }
 
+# The same of lists whose pieces are not texts alone.
+LISTS: dict[tuple[type, ...], tuple[str, str]] = {
+    (int,): ("list of whole numbers", "for example [2, 3]"),
+    (int, str): ("list of whole numbers or texts", 'for example [2, 3] or ["a", "b"]'),
+}
+
 # Where :func:`takes_also` keeps them.
 _FURTHER = "further_options"
 
@@ -79,6 +85,12 @@ class Option:
     default: Any  # REQUIRED where there is none
     meaning: str  # one paragraph from the docstring
     range: Range | None = None  # what values fit, besides None where that is the default; None: all do
+    pieces: tuple[type, ...] = (str,)  # of a list: the types of its pieces, numbers first
+
+    @property
+    def described(self) -> tuple[str, str]:
+        """The name of its type, and an example."""
+        return LISTS.get(self.pieces, KINDS[list]) if self.kind is list else KINDS[self.kind]
 
     def check(self, value: Any, where: str) -> None:
         """Check that a value fits.
@@ -125,8 +137,10 @@ def options_of(function: Callable[..., Any]) -> dict[str, Option]:
         annotation, ranges = hints[name], [None]
         if typing.get_origin(annotation) is typing.Annotated:
             annotation, *ranges = typing.get_args(annotation)
-        kind, optional = _kind(annotation)
-        found[name] = Option(name, kind, optional, parameter.default, meanings.get(name, ""), ranges[0])
+        kind, optional, pieces = _kind(annotation)
+        found[name] = Option(
+            name, kind, optional, parameter.default, meanings.get(name, ""), ranges[0], pieces
+        )
     return found | getattr(function, _FURTHER, {})
 
 
@@ -143,7 +157,7 @@ def from_text(option: Option, text: str, where: str) -> Any:
     if option.kind is list:
         if text.startswith("["):
             return from_toml(option, _toml_value(text, where), where)
-        return [piece.strip() for piece in text.split(",")]
+        return [_piece(option, piece.strip(), text, where) for piece in text.split(",")]
     if option.kind is bool:
         if text.lower() in ("true", "false"):
             return text.lower() == "true"
@@ -167,10 +181,21 @@ def from_toml(option: Option, value: Any, where: str) -> Any:
         return float(value)
     fits = isinstance(value, option.kind) and (option.kind is bool or not isinstance(value, bool))
     if fits and option.kind is list:
-        fits = all(isinstance(piece, str) for piece in value)
+        fits = all(isinstance(piece, option.pieces) and not isinstance(piece, bool) for piece in value)
+        fits = fits and all(map(_is_bounded, value))
     if fits and _is_bounded(value):
         return value
     raise _wrong(option, value, where)
+
+
+def _piece(option: Option, piece: str, text: str, where: str) -> Any:
+    """Return a piece of the text of a list as its first type that it fits."""
+    for kind in option.pieces:
+        with suppress(ValueError):
+            value = kind(piece)
+            if _is_bounded(value):
+                return value
+    raise _wrong(option, text, where)
 
 
 def _is_bounded(value: Any) -> bool:
@@ -178,7 +203,8 @@ def _is_bounded(value: Any) -> bool:
     return not isinstance(value, int) or -(2**63) <= value < 2**63
 
 
-def _kind(annotation: Any) -> tuple[type, bool]:
+def _kind(annotation: Any) -> tuple[type, bool, tuple[type, ...]]:
+    """Return the type of an option, whether it may be None, and the types of the pieces of a list."""
     optional = False
     if isinstance(annotation, types.UnionType) or typing.get_origin(annotation) is typing.Union:
         arguments = [kind for kind in typing.get_args(annotation) if kind is not type(None)]
@@ -189,7 +215,12 @@ def _kind(annotation: Any) -> tuple[type, bool]:
     kind = typing.get_origin(annotation) or annotation
     if kind not in KINDS:
         raise TypeError(f"an option cannot be {annotation}")
-    return kind, optional
+    pieces = typing.get_args(annotation) or (str,)
+    if isinstance(pieces[0], types.UnionType):
+        pieces = typing.get_args(pieces[0])
+    if kind is list and pieces != (str,) and pieces not in LISTS:
+        raise TypeError(f"an option cannot be {annotation}")
+    return kind, optional, pieces
 
 
 def _meanings(docstring: str) -> dict[str, str]:
@@ -206,7 +237,7 @@ def _meanings(docstring: str) -> dict[str, str]:
 
 
 def _wrong(option: Option, value: Any, where: str) -> InputError:
-    name, example = KINDS[option.kind]
+    name, example = option.described
     return InputError(f"{where}: {value!r} is no {name}; give {example}")
 
 

@@ -20,7 +20,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.anchors import line_signs, text_tokens
-from align.data.bitext import count_lines
+from align.data.bitext import count_lines, told_of_names
 from align.data.row import Row
 from align.data.shifted_lines import find_stretches
 from align.data.vocabulary import Vocabulary
@@ -37,10 +37,10 @@ from pipeline.stages.download.downloader import DOWNLOADS, forget_small
 from pipeline.stages.download.named import named
 from pipeline.stages.embed.space import check_dictionary
 from pipeline.stages.embed.vectors import check_dimensions, check_given
-from pipeline.stages.gold import fit_gold
+from pipeline.stages.gold import LINKS_OPTIONS, fit_gold
 from pipeline.stages.label.stage import wanted_labels
 from pipeline.stages.lexicon.prior_model import check_prior, prior_folder
-from pipeline.stages.preprocess.checks import check_order, check_usable
+from pipeline.stages.preprocess.checks import ADVICE, check_order, check_usable
 from pipeline.stages.preprocess.gold import Gold as GoldText
 from pipeline.stages.preprocess.stage import SHARD, open_corpus, text_settings
 from pipeline.stages.train.model import NO_WEIGHTS, weights_folder
@@ -180,7 +180,9 @@ def check_corpus(known: Known) -> Iterator[str]:
         # Only reading all of it tells from where on the lines do not belong together.
         for _ in open_corpus(corpus, known.option):
             pass
-    yield from ()
+    languages = known.option("corpus.source"), known.option("corpus.target")
+    if head and (told := told_of_names(head[0], corpus["kind"], languages, ADVICE)):
+        yield f"{paths[0]}:1: {told}"
 
 
 def check_shifts(known: Known) -> Iterator[str]:
@@ -209,10 +211,10 @@ def check_gold(known: Known) -> Iterator[str]:
     gold = known.sources["gold"]
     if gold is None or not gold["files"]:
         return
-    format, base = known.option("gold.format"), known.option("gold.base")
+    options = {key: known.option(f"gold.{key}") for key in LINKS_OPTIONS}
     text = GoldText.read(gold["files"], known.text_settings())
     source, target = ([line.split(" ") if line else [] for line in batch.text] for batch in text.batches)
-    found = fit_gold(str(gold["links"]), source, target, format=format, base=base)
+    found = fit_gold(str(gold["links"]), source, target, **options)
     train = known.option("gold.train")
     if train > len(found) or wanted_labels(known.option("train.labels"), train) in ("gold", "both"):
         found.check_training(train)
@@ -222,9 +224,11 @@ def check_gold(known: Known) -> Iterator[str]:
         f"gold.files: {gold['files'][0]} and {gold['files'][1]} seem to be target first; give the source "
         "first, and links whose first index is of the source",
     )
-    own = find_format(format).base
-    if own is not None and base not in (None, own):
-        yield f"gold.base = {base}: without effect, for the format {format} counts from {own}"
+    own = find_format(options["format"]).base
+    if own is not None and options["base"] not in (None, own):
+        yield "gold.base = {base}: without effect, for the format {format} counts from {}".format(
+            own, **options
+        )
 
 
 def check_vectors(known: Known) -> Iterator[str]:

@@ -20,7 +20,7 @@ from pipeline.stages.train import stage as train
 from pipeline.work.stage import Stage
 
 LANGUAGES = ("corpus.source", "corpus.target")
-GOLD_LINKS = ("gold.links", "gold.format", "gold.base", "gold.train")
+GOLD_LINKS = ("gold.links", "gold.format", "gold.columns", "gold.base", "gold.train")
 
 # Large files that a stage leaves to others, and that are not compared with their checksums when it begins:
 # of preprocess what the links are written with, of lexicon what a model holds too.
@@ -51,7 +51,7 @@ STAGES: dict[str, Stage] = {
             needs=("download",),
             uses=(
                 *LANGUAGES,
-                *(f"corpus.{key}" for key in ("limit", "tokenized", "encoding", "shifted")),
+                *(f"corpus.{key}" for key in ("limit", "tokenized", "encoding", "columns", "shifted")),
                 "gold.in_corpus",
             ),
             files=preprocess.local_files,

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from pipeline.config.configuration import Config
-from pipeline.config.options import KINDS, REQUIRED, Option, options_of
+from pipeline.config.options import REQUIRED, Option, options_of
 from pipeline.run.plan import Step
 from pipeline.run.runner import Outcome
 
@@ -61,7 +61,7 @@ def batch_table(rows: Sequence[tuple[Path, Outcome | None, str]]) -> list[str]:
 
 def _option_lines(option: Option) -> list[str]:
     default = "required" if option.default is REQUIRED else f"default {_show(option.default)}"
-    head = f"  {option.name} ({KINDS[option.kind][0]}, {default})"
+    head = f"  {option.name} ({option.described[0]}, {default})"
     body = textwrap.wrap(option.meaning, 100, initial_indent="      ", subsequent_indent="      ")
     return [head, *body]
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from align.core.errors import InputError
 from align.core.ragged import SIDES
+from align.data.columns import Columns
 from align.links import (
     AlignedPair,
     Link,
@@ -21,6 +22,9 @@ from align.links import (
 from align.links.formats import read_text
 from pipeline.stages.download.stage import load as load_sources
 from pipeline.work.stage import StageContext
+
+# The keys of [gold] that say how links are read.
+LINKS_OPTIONS = ("format", "columns", "base")
 
 
 @dataclass(frozen=True)
@@ -79,8 +83,8 @@ def read_gold(context: StageContext) -> Gold | None:
     if place is None:
         return None
     source, target = (_tokens(context.inputs["preprocess"] / f"gold.{side}.txt") for side in SIDES)
-    format, base = context.option("gold.format"), context.option("gold.base")
-    return fit_gold(str(place["links"]), source, target, format=format, base=base)
+    options = {key: context.option(f"gold.{key}") for key in LINKS_OPTIONS}
+    return fit_gold(str(place["links"]), source, target, **options)
 
 
 def fit_gold(
@@ -89,6 +93,7 @@ def fit_gold(
     target: Sequence[list[str]],
     *,
     format: str = "pharaoh",
+    columns: Columns | None = None,
     base: int | None = None,
 ) -> Gold:
     """Read gold links and check them against their text.
@@ -101,6 +106,8 @@ def fit_gold(
         The surface tokens of each pair.
     format : str
         A key of :data:`align.links.FORMATS`. One that fixes the base (wpt) is read by its own rule.
+    columns : Columns, optional
+        The one that holds the links, where a row has further fields.
     base : {0, 1}, optional
         What the links count from. None: told by them (:func:`detect_base`), and 0 where they do not tell.
 
@@ -112,7 +119,7 @@ def fit_gold(
     kind = find_format(format)
     notes: list[str] = []
     as_they_are = 0 if kind.base is None else None
-    pairs = read_file(path, format=format, base=as_they_are, on_note=notes.append)
+    pairs = read_file(path, format=format, columns=columns, base=as_they_are, on_note=notes.append)
     if not kind.every_pair:  # such a file is silent about pairs without links at its end
         pairs += [AlignedPair([])] * (len(source) - len(pairs))
     if not len(pairs) == len(source) == len(target):

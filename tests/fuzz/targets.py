@@ -40,6 +40,7 @@ from pipeline.stages.download.archives import check_packed, extract_one, extract
 from pipeline.stages.download.members import archive_kind
 from tests.align import toy
 
+COLUMNS = "id\ten\tfr\tlinks\n7\tThe house\tLa maison\t0-0 1-1\n8\té\té\t\n".encode()
 ROWS = "The house .\tLa maison .\nI see it!\tJe le vois !\n\t\nété\tan\tb\n".encode()
 LINKS = {
     "pharaoh": b"0-0 1p1 2-2:0.5\n\n3-4\n",
@@ -93,6 +94,12 @@ def targets(folder: Path) -> dict[str, Target]:
     links = {
         f"links-{name}": Target([*LINKS.values(), LINKED, ROWS], partial(_links, name)) for name in FORMATS
     }
+    columns = {
+        f"columns-{'-'.join(map(str, chosen))}": Target(
+            [COLUMNS, COLUMNS.replace(b"\t", b" ||| ")], partial(_columns, chosen)
+        )
+        for chosen in (["en", "fr", "links"], [2, 3, 4])
+    }
     model = {
         f"model-{path.relative_to(folder / 'model')}": Target([path.read_bytes()], partial(_model, path))
         for path in sorted((folder / "model").rglob("*"))
@@ -101,6 +108,7 @@ def targets(folder: Path) -> dict[str, Target]:
     return {
         **bitext,
         **links,
+        **columns,
         "packed": Target([gzip.compress(ROWS), lzma.compress(ROWS), zstandard.compress(ROWS)], _packed),
         "vectors": Target([VEC, VEC[4:]], lambda path: read_vec(path, ["the", "house", "Maison"])),
         "fasttext": Target([_fasttext()], _binary),
@@ -126,6 +134,18 @@ def _rows(kind: str, path: Path) -> None:
 def _links(name: str, path: Path) -> None:
     for pair in read_file(path, format=name):
         assert all(link.source >= 0 and link.target >= 0 for link in pair.links)
+
+
+def _columns(chosen: list, path: Path) -> None:
+    for pair in read_file(path, columns=chosen[2:]):
+        assert pair.source is None
+    for pair in read_file(path, columns=chosen):
+        assert all(link.source < len(pair.source) and link.target < len(pair.target) for link in pair.links)
+    for kind in ("tsv", "joint"):
+        with contextlib.suppress(LiaisonError):
+            rows = list(open_bitext(kind, [path], columns=chosen[:2]))
+            assert [row.number for row in rows] == list(range(len(rows)))
+            assert sum(row.problem == "header" for row in rows) <= (chosen[0] == "en")
 
 
 def _packed(path: Path) -> None:

@@ -258,9 +258,11 @@ def kind_of_text(path: Path) -> str:
         )
     if line.startswith((b"<?xml", b"<tmx", b"\xff\xfe", b"\xfe\xff")):
         return "tmx"
-    if line.count(b"\t") == 1:
+    # Of one TAB or of bars once two sides are sure; more of them are columns to choose from.
+    tabs, bars = line.count(b"\t"), line.count(b" ||| ")
+    if tabs == 1 or (tabs and bars != 1):
         return "tsv"
-    if line.count(b" ||| ") == 1:
+    if bars:
         return "joint"
     raise InputError(
         f"{path}: neither an archive nor TMX, TSV or 'source ||| target' lines; give corpus.files"

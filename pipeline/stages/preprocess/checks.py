@@ -9,7 +9,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.core.ragged import SIDES
-from align.data.advice import Advice
+from align.data.advice import LIBRARY
 from align.data.shifted_lines import Stretch
 from pipeline.stages.preprocess.counts import LONG_TOKEN, correlation
 from pipeline.stages.preprocess.summary import Summary
@@ -28,11 +28,12 @@ CORRELATION = 0.5
 STOP_SHARE, NAMED = 0.02, 5
 
 # What to do about a corpus of another kind than the configuration says.
-ADVICE = Advice(
+ADVICE = LIBRARY._replace(
     languages="correct corpus.source and corpus.target",
     encoding="set the encoding of the text (corpus.encoding), e.g. latin-1",
     tsv="set corpus.tsv instead of corpus.files, or take the tabs out of the sentences",
     joint="set corpus.joint instead of corpus.files",
+    columns="--set corpus.columns={}".format,
 )
 GOLD_ADVICE = ADVICE._replace(
     encoding="convert it first: iconv -f latin-1 -t utf-8",

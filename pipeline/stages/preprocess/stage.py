@@ -137,6 +137,7 @@ def open_corpus(source: Mapping[str, Any], option: Callable[[str], Any]) -> Iter
         encoding=option("corpus.encoding"),
         languages=(option("corpus.source"), option("corpus.target")),
         limit=option("corpus.limit"),
+        columns=option("corpus.columns"),
         advice=ADVICE,
     )
 

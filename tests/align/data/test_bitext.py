@@ -151,7 +151,8 @@ HINTS = {
     ("joint", "a b"): r"c:1: .*each line must be 'source \|\|\| target'",
     ("tsv", "a ||| b"): r"c:1: .*this looks like the joint format",
     ("tsv", "a b"): r"c:1: 1 field.* 51 of the first 51 rows are bad; each line must be 'source TAB target'",
-    ("tsv", "a\tb\tc"): r"c:1: 3 field.*each line must be 'source TAB target'",
+    ("tsv", "a\tb\tc"): r"c:1: 3 field.*its rows have 3 fields: say which two, columns=1,2",
+    ("joint", "a ||| b ||| c"): r"c:1: 2 separators.*its rows have 3 fields: say which two, columns=1,2",
 }
 
 

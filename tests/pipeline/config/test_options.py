@@ -14,6 +14,8 @@ def example(
     name: str,
     on: bool = True,
     files: list[str] | None = None,
+    folds: list[int] | None = None,
+    columns: list[int | str] | None = None,
 ):
     """Do something.
 
@@ -40,7 +42,7 @@ OPTIONS = options_of(example)
 
 
 def test_only_keyword_arguments_are_options():
-    assert list(OPTIONS) == ["lam", "passes", "name", "on", "files"]
+    assert list(OPTIONS) == ["lam", "passes", "name", "on", "files", "folds", "columns"]
 
 
 def test_default_type_and_meaning_come_from_the_signature():
@@ -95,12 +97,18 @@ def test_a_class_has_the_meanings_of_those_it_inherits_from():
     }
 
 
-def test_unsupported_annotation_is_a_fault_of_the_program():
-    def odd(*, value: dict[str, int]):
-        """Take a mapping."""
+@pytest.mark.parametrize("kind", [dict[str, int], list[float], list[int | float]])
+def test_unsupported_annotation_is_a_fault_of_the_program(kind):
+    def odd(*, value: kind):
+        """Take a mapping, or a list of other things."""
 
     with pytest.raises(TypeError, match="cannot be"):
         options_of(odd)
+
+
+def test_a_list_is_described_by_its_pieces():
+    described = [OPTIONS[key].described[0] for key in ("files", "folds", "columns")]
+    assert described == ["list of texts", "list of whole numbers", "list of whole numbers or texts"]
 
 
 @pytest.mark.parametrize(
@@ -113,6 +121,11 @@ def test_unsupported_annotation_is_a_fault_of_the_program():
         ("name", "a=b", "a=b"),
         ("files", "a.en,b.fr", ["a.en", "b.fr"]),
         ("files", '["a,1.en", "b.fr"]', ["a,1.en", "b.fr"]),
+        ("files", "1,2", ["1", "2"]),
+        ("folds", "2, 3", [2, 3]),
+        ("folds", "[2, 3]", [2, 3]),
+        ("columns", "2,fr", [2, "fr"]),
+        ("columns", '["en", 3]', ["en", 3]),
     ],
 )
 def test_texts_take_the_options_type(key, text, value):
@@ -121,7 +134,15 @@ def test_texts_take_the_options_type(key, text, value):
 
 @pytest.mark.parametrize(
     ("key", "text"),
-    [("lam", "big"), ("passes", "1.5"), ("passes", str(2**63)), ("on", "1"), ("files", '["a')],
+    [
+        ("lam", "big"),
+        ("passes", "1.5"),
+        ("passes", str(2**63)),
+        ("on", "1"),
+        ("files", '["a'),
+        ("folds", "2,a"),
+        ("folds", f"{2**63}"),
+    ],
 )
 def test_wrong_texts_are_refused(key, text):
     with pytest.raises(InputError, match=r"--set x: .* is no .*; give"):
@@ -137,6 +158,10 @@ def test_toml_values_are_checked():
         ("passes", True),
         ("name", 3),
         ("files", ["a", 1]),
+        ("folds", [1, True]),
+        ("folds", ["a"]),
+        ("columns", [1.5]),
+        ("columns", [2**63]),
         ("on", 1),
     ]:
         with pytest.raises(InputError, match="f:1: .* is no "):

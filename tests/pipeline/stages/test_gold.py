@@ -5,7 +5,7 @@ import json
 import pytest
 
 from align.core.errors import InputError
-from pipeline.stages.gold import read_gold
+from pipeline.stages.gold import LINKS_OPTIONS, read_gold
 from pipeline.work.stage import Stage
 from tests.pipeline.stages.made_by_hand import plain_context
 
@@ -22,9 +22,10 @@ def read(tmp_path):
         gold = {"files": ["a", "b"], "links": str(tmp_path / "links")}
         sources = {"corpus": {"paths": []}, "vectors": {}, "gold": gold}
         (tmp_path / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
-        stage = Stage("inspect", lambda context: None, uses=("gold.format", "gold.base"))
+        stage = Stage("inspect", lambda context: None, uses=tuple(f"gold.{key}" for key in LINKS_OPTIONS))
         inputs = dict.fromkeys(("download", "preprocess"), tmp_path)
-        return read_gold(plain_context(stage, tmp_path, inputs, {"gold": {"format": format, "base": base}}))
+        options = {"format": format, "columns": None, "base": base}
+        return read_gold(plain_context(stage, tmp_path, inputs, {"gold": options}))
 
     return call
 

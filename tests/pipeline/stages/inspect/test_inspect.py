@@ -144,7 +144,7 @@ def stage(tmp_path, monkeypatch):
             (tmp_path / without).unlink()
         values = {
             "corpus": {"name": "tiny", "source": "en", "target": "fr"},
-            "gold": {"links": None, "format": format, "base": base, "train": train},
+            "gold": {"links": None, "format": format, "columns": None, "base": base, "train": train},
             "align": {"bias": 0.25},
             "evaluate": {"bias": -0.5},
             "inspect": {},

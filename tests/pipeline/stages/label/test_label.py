@@ -74,7 +74,13 @@ def stages(tmp_path):
 def context(stages):
     values = {
         "train": {"labels": None, "fertility": 1, "solver": "bcfw"},
-        "gold": {"links": str(stages / "gold.align"), "format": "pharaoh", "base": 0, "train": 0},
+        "gold": {
+            "links": str(stages / "gold.align"),
+            "format": "pharaoh",
+            "columns": None,
+            "base": 0,
+            "train": 0,
+        },
     }
     folder = stages / "label"
     folder.mkdir()

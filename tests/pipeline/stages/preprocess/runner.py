@@ -15,7 +15,7 @@ from pipeline.work.stage import Stage, StageContext
 
 SIDES = ("source", "target")
 DEFAULTS = {"source": "en", "target": "fr", "limit": None, "tokenized": False, "encoding": "utf-8"}
-DEFAULTS["shifted"] = None
+DEFAULTS |= {"columns": None, "shifted": None}
 USES = (*(f"corpus.{key}" for key in DEFAULTS), "gold.in_corpus")
 
 
