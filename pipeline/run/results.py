@@ -31,6 +31,8 @@ PARTIAL, REPLACED = ".partial", ".replaced"
 # Which run holds the lock. Not in the lock itself, which is emptied by whoever tries to take it.
 HOLDER = "lock.json"
 
+# How the name ends under which a file or folder is written until it is whole.
+_ASIDE = re.compile(r"\.[0-9a-f]{32}$")
 
 # The folder that a run has for temporary files.
 _SCRATCH = re.compile(r"liaison-[0-9a-f]{32}")
@@ -148,6 +150,11 @@ def clear_leftovers(folder: Path, *, resumable: bool, afresh: bool) -> None:
         # Forced, it may be because what is there is damaged, or what it was made from has changed since.
         if not resumable or (left == partial_of(folder) and afresh):
             shutil.rmtree(left)
+    for aside in [path for path in partial_of(folder).rglob("*") if _ASIDE.search(path.name)]:
+        if aside.is_dir():
+            shutil.rmtree(aside)
+        else:
+            aside.unlink(missing_ok=True)  # it may have gone with its folder
 
 
 def drop_unfinished(folder: Path) -> int:

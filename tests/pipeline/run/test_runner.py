@@ -335,11 +335,16 @@ def test_a_killed_stage_is_made_again_or_goes_on(settings, monkeypatch, name, co
     os.kill(run.pid, signal.SIGKILL)
     run.join()
     assert not latest(settings, name).exists()
+    # A kill while a file is written leaves that.
+    (half,) = (path / f"out.{'0' * 32}" for path in folder.glob("*.partial"))
+    half.mkdir()
+    (half / f"manifest.json.{'1' * 32}").touch()
     monkeypatch.delenv("LIAISON_TEST_WAIT")
     steps, _ = go(settings, [name])
     assert steps[0].reason == "never made to the end"
     assert (latest(settings, name) / "out.txt").read_text(encoding="utf-8") == content
     assert not list(folder.glob("*.partial"))
+    assert not list(folder.rglob("out.*[01]"))
 
 
 @pytest.mark.parametrize("done", [True, False])
