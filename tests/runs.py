@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 from pipeline.run.graph import STAGES
+from tests import prepared
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -21,20 +22,35 @@ NOT_COMPARED = re.compile(
 )
 
 
-def command(workdir, *arguments, fast=True):
+def words(workdir, *arguments, fast=True):
+    """Return what is said to Python to run the pipeline."""
     settings = [word for each in (FAST if fast else ()) for word in ("--set", each)]
-    return [sys.executable, str(ROOT / "run_pipeline.py"), "--workdir", str(workdir), *settings, *arguments]
+    return [str(ROOT / "run_pipeline.py"), "--workdir", str(workdir), *settings, *arguments]
 
 
-def run(workdir, *arguments, status=0, fast=True, **environment):
-    done = subprocess.run(
-        command(workdir, *arguments, fast=fast),
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ, **environment},
-        timeout=280,
-        check=False,
-    )
+def command(workdir, *arguments, fast=True):
+    return [sys.executable, *words(workdir, *arguments, fast=fast)]
+
+
+def begin(workdir, *arguments, fast=True, code=None, **given):
+    """Begin the pipeline, or Python code that is given its words, in a copy of the prepared process."""
+    said = words(workdir, *arguments, fast=fast)
+    return prepared.Command(said if code is None else ["-c", code, *said[1:]], **given)
+
+
+def run(workdir, *arguments, status=0, fast=True, anew=False, **environment):
+    """Run the pipeline in a copy of the prepared process, or in one that Python starts anew."""
+    given = {"env": {**os.environ, **environment}, "timeout": 280}
+    if anew:
+        done = subprocess.run(
+            command(workdir, *arguments, fast=fast),
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+            **given,
+        )
+    else:
+        done = prepared.run(words(workdir, *arguments, fast=fast), **given)
     assert done.returncode == status, done.stderr
     return done
 

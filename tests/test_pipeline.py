@@ -6,21 +6,19 @@ import random
 import re
 import shutil
 import signal
-import subprocess
-import sys
 import time
 
 import pytest
 
 from pipeline.run.graph import STAGES
-from tests.runs import ROOT, command, digests, run, without
+from tests.runs import ROOT, begin, digests, run, without
 
 
 @pytest.fixture(scope="module")
 def done(tmp_path_factory):
     """A work folder where everything is done, the run's output, and its results."""
     workdir = tmp_path_factory.mktemp("done")
-    ran = run(workdir, "--jobs", "1")
+    ran = run(workdir, "--jobs", "1", anew=True)
     return workdir, ran, digests(workdir)
 
 
@@ -83,11 +81,11 @@ def test_align_stays_within_the_memory_given(done, tmp_path):
     """More jobs than would fit as processes of their own: threads, the same bytes, the peak of all below."""
     copy = tmp_path / "work"
     shutil.copytree(done[0], copy, symlinks=True)
-    run(copy, "--jobs", "6", "--memory", "1G", "--stage", "align", "--force")
+    run(copy, "--jobs", "6", "--memory", "1G", "--stage", "align", "--force", anew=True)
     assert digests(copy) == done[2]
     manifest = (copy / "sample" / "latest" / "align" / "manifest.json").read_text(encoding="utf-8")
     assert json.loads(manifest)["peak_memory"] < 2**30
-    told = run(copy, "--jobs", "6", "--memory", "500M", "--stage", "align", "--force").stderr
+    told = run(copy, "--jobs", "6", "--memory", "500M", "--stage", "align", "--force", anew=True).stderr
     assert re.search(r"align: [1-4] of 6 jobs: more do not go into --memory 500\.0 MB", told)
     assert digests(copy) == done[2]
 
@@ -97,9 +95,7 @@ def test_align_stays_within_the_memory_given(done, tmp_path):
 def test_killed_in_a_stage_the_rerun_ends_with_the_same_bytes(done, tmp_path, stage):
     """Let the run come to the stage, kill it at a random moment of it, and run again."""
     copy = without(stage, done[0], tmp_path)
-    process = subprocess.Popen(
-        command(copy, "--jobs", "1", "--stage", stage), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = begin(copy, "--jobs", "1", "--stage", stage)
     deadline = time.monotonic() + 60
     folder = copy / "sample" / stage
     while not folder.exists() and process.poll() is None:
@@ -125,12 +121,7 @@ def test_killed_inside_align_the_rerun_does_the_rest(done, tmp_path, jobs):
     options = ("--jobs", jobs, "--set", "align.block=5", "--stage", "align")
     lines = [""]
     for _ in range(2):
-        process = subprocess.Popen(
-            [sys.executable, "-c", program, *command(copy, *options)[2:]],
-            cwd=ROOT,
-            stderr=subprocess.PIPE,
-            encoding="utf-8",
-        )
+        process = begin(copy, *options, code=program)
         journal = _wait_for_lines(copy, process, len(lines) + random.randint(1, 40))
         process.send_signal(signal.SIGKILL)
         told = process.communicate()[1]
@@ -158,9 +149,7 @@ def _wait_for_lines(workdir, process, count):
 def _killed_in_lexicon(done, tmp_path):
     """Return a copy of the finished run that was killed when two chains of the sampler were made anew."""
     copy = without("lexicon", done[0], tmp_path)
-    process = subprocess.Popen(
-        command(copy, "--jobs", "1"), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+    process = begin(copy, "--jobs", "1")
     deadline = time.monotonic() + 120
     while not list(copy.glob("sample/lexicon/*.partial/sampling/chains/0-1")):
         assert process.poll() is None
@@ -245,6 +234,6 @@ def test_odd_surroundings_change_nothing(done, tmp_path, monkeypatch):
     monkeypatch.delenv("HOME", raising=False)
     workdir = tmp_path / os.fsdecode(b"caf\xe9") / "dossier été" / "naïve $x"
     odd = {"LC_ALL": "C", "PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0", "TZ": "Pacific/Kiritimati"}
-    ran = run(workdir, "--jobs", "1", **odd)
+    ran = run(workdir, "--jobs", "1", anew=True, **odd)
     assert ran.stdout == done[1].stdout
     assert digests(workdir) == done[2]
