@@ -95,7 +95,7 @@ def assert_equal(one, other):
 
 
 def test_it_counts_the_pairs_in_statistics_and_the_gold_text(context, preprocess, capsys):
-    lexicon.run(context)
+    lexicon.run(context, chains=1)
     corpus = Corpus.load(preprocess / "corpus").take(np.flatnonzero(np.arange(60) % 6 > 0))
     expected = estimate(Corpus.join([corpus, Corpus.load(preprocess / "gold")]), WORDS, WORDS)
     assert_equal(Lexicon.load(context.folder), expected)
@@ -110,26 +110,26 @@ def test_it_counts_the_pairs_in_statistics_and_the_gold_text(context, preprocess
 
 def test_the_gold_text_can_be_left_out_or_missing(context, preprocess, tmp_path):
     context.config.values["gold"]["in_corpus"] = False
-    lexicon.run(context)
+    lexicon.run(context, chains=1)
     assert counted(context.folder) == tokens(preprocess, gold=False)
     context.config.values["gold"]["in_corpus"] = True
     (preprocess / "gold").rename(tmp_path / "elsewhere")
-    lexicon.run(context)
+    lexicon.run(context, chains=1)
     assert context.notes["pairs"] == 50
 
 
 def test_a_sample_is_seeded_and_always_has_the_gold_text(context, preprocess):
-    lexicon.run(context, pairs=10)
+    lexicon.run(context, pairs=10, chains=1)
     first = Lexicon.load(context.folder)
     assert context.notes["pairs"] == 15
     assert context.notes["pairs_of_corpus"] == 55
     gold = np.bincount(Corpus.load(preprocess / "gold").source.ids, minlength=WORDS)
     assert (first.source_counts >= gold).all()
-    lexicon.run(context, pairs=10)
+    lexicon.run(context, pairs=10, chains=1)
     assert_equal(first, Lexicon.load(context.folder))
-    lexicon.run(replace(context, seed=1), pairs=10)
+    lexicon.run(replace(context, seed=1), pairs=10, chains=1)
     assert not np.array_equal(first.source_counts, Lexicon.load(context.folder).source_counts)
-    lexicon.run(context, pairs=5000)
+    lexicon.run(context, pairs=5000, chains=1)
     assert context.notes["pairs"] == 55
 
 
@@ -138,10 +138,10 @@ def files(folder):
 
 
 def test_threads_change_nothing(context):
-    lexicon.run(context)
+    lexicon.run(context, chains=4)
     first = files(context.folder)
     assert len(first) == len(fields(Lexicon)) + len(fields(ExpectedLinks)) + 2 * len(fields(Posteriors))
-    lexicon.run(replace(context, jobs=3))
+    lexicon.run(replace(context, jobs=3), chains=4)
     assert files(context.folder) == first
 
 
@@ -201,10 +201,10 @@ class TestMemory:
 
     def test_fewer_pairs(self, context, monkeypatch, capsys):
         no_base(monkeypatch)
-        lexicon.run(context)
+        lexicon.run(context, chains=2)
         needed = context.notes["memory_predicted"]
         small = replace(context, memory=int(0.8 * needed), notes={})
-        lexicon.run(small)
+        lexicon.run(small, chains=2)
         assert small.notes["memory_predicted"] <= 0.8 * needed
         chosen = small.notes["pairs_chosen"]
         assert small.notes["pairs"] == small.notes["pairs_sampled"] == chosen + 5 < 55
@@ -216,21 +216,21 @@ class TestMemory:
         assert f"lexicon.pairs={chosen}" in warning
         assert "give a larger --memory to use all" in capsys.readouterr().err
         found = files(context.folder)
-        lexicon.run(replace(context, notes={}), pairs=chosen)
+        lexicon.run(replace(context, notes={}), pairs=chosen, chains=2)
         assert files(context.folder) == found
-        lexicon.run(replace(context, notes={}), pairs=chosen + 1)
+        lexicon.run(replace(context, notes={}), pairs=chosen + 1, chains=2)
         assert files(context.folder) != found
 
     def test_fewer_chains_at_a_time(self, context, monkeypatch, capsys):
         no_base(monkeypatch)
-        lexicon.run(context)
+        lexicon.run(context, chains=4)
         one, found = context.notes["memory_predicted"], files(context.folder)
-        lexicon.run(replace(context, jobs=3, memory=one, notes={}))
+        lexicon.run(replace(context, jobs=3, memory=one, notes={}), chains=4)
         assert files(context.folder) == found
-        assert "16 chains each way, 1 at a time" in capsys.readouterr().err
-        lexicon.run(replace(context, jobs=3, notes={}))
+        assert "4 chains each way, 1 at a time" in capsys.readouterr().err
+        lexicon.run(replace(context, jobs=3, notes={}), chains=4)
         assert files(context.folder) == found
-        assert "16 chains each way, 3 at a time" in capsys.readouterr().err
+        assert "4 chains each way, 3 at a time" in capsys.readouterr().err
 
     def test_the_number_does_not_depend_on_jobs(self, context, monkeypatch):
         no_base(monkeypatch)
@@ -405,7 +405,7 @@ def test_blocks_of_pairs_change_nothing(context, monkeypatch):
 @pytest.mark.filterwarnings("ignore:Port .* is already in use")
 class TestCluster:
     def test_a_worker_that_is_killed_changes_nothing(self, context):
-        lexicon.run(context, chains=16)
+        lexicon.run(context, chains=8)
         found = files(context.folder)
         with open_engine("dask", jobs=2) as engine:
             victim = next(iter(engine._client.run(os.getpid).values()))
@@ -420,9 +420,9 @@ class TestCluster:
 
             killer = Thread(target=kill)
             killer.start()
-            lexicon.run(replace(context, engine=engine, notes={}), chains=16)
+            lexicon.run(replace(context, engine=engine, notes={}), chains=8)
             killer.join()
-        assert killed[0] < 24  # of 32: the work was not over
+        assert killed[0] < 12  # of 16: the work was not over
         assert files(context.folder) == found
 
 
@@ -448,9 +448,9 @@ def model(tmp_path):
 
 
 def test_a_prior_starts_the_tables(context, preprocess, model):
-    lexicon.run(context, pairs=1)
+    lexicon.run(context, pairs=1, chains=1)
     alone = Lexicon.load(context.folder)
-    lexicon.run(context, pairs=1, prior=str(model), prior_weight=0.5)
+    lexicon.run(context, pairs=1, chains=1, prior=str(model), prior_weight=0.5)
     grown = Lexicon.load(context.folder)
     assert len(np.unique(grown.sources())) == WORDS > len(np.unique(alone.sources()))
     assert len(grown.source_counts) == WORDS
@@ -472,7 +472,7 @@ def test_a_prior_is_found_beside_the_configuration_and_is_part_of_the_fingerprin
         for name in ("model.json", "source.vocabulary.tsv", "target.vocabulary.tsv", "lexicon")
     ]
     assert all(path.exists() for path in files)
-    lexicon.run(context, prior="models/old")
+    lexicon.run(context, prior="models/old", chains=1)
     context.config.values["lexicon"]["prior"] = "models/none"
     with pytest.raises(InputError, match=r"models/none: no such model; give a folder with a model\.json"):
         lexicon.local_files(context.config)
