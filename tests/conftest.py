@@ -5,6 +5,7 @@ import io
 import os
 import sys
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -91,10 +92,22 @@ def site(monkeypatch):
     server.close()
 
 
+def _leave_out(phase, info):
+    if phase == "stop" and info["generation"] == 2:
+        gc.freeze()
+
+
 def pytest_collection_finish():
-    """Leave thousands of tests out of what is looked through for garbage: every stage ends with that."""
+    """Let looking for garbage, with which every stage ends, pass over what lived through it before."""
+    gc.callbacks.append(_leave_out)
     gc.collect()
-    gc.freeze()
+
+
+def pytest_sessionfinish():
+    """Look through all at the end: files that a test left open are told then."""
+    with suppress(ValueError):
+        gc.callbacks.remove(_leave_out)
+    gc.unfreeze()
 
 
 def pytest_collection_modifyitems(items):
