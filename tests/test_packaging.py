@@ -9,6 +9,9 @@ import zipfile
 from pathlib import Path
 
 import pytest
+from packaging.markers import Marker
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 import align
 
@@ -52,6 +55,47 @@ def test_conda_and_pip_install_the_same():
     for name, bound in pip.items():
         if name not in BOUNDS_DIFFER:
             assert conda[name] == bound, name
+
+
+def locked():
+    """Return the releases that the lock installs, by name: version, marker, hashes."""
+    text = (ROOT / "requirements" / "tests.lock").read_text(encoding="utf-8")
+    row = r"^([a-z0-9-]+)==(\S+)(?: ; (.*?))? \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)"
+    found = {}
+    for name, version, marker, hashes in re.findall(row, text, re.M):
+        found.setdefault(name, []).append((version, marker, hashes.count("--hash=")))
+    assert sum(map(len, found.values())) == len(re.findall(r"^[^ #\n]", text, re.M))
+    return found
+
+
+@pytest.mark.parametrize("python", ["3.11", "3.12", "3.13"])
+def test_the_lock_of_the_tests_names_every_dependency(python):
+    """One release of each for every Python, with hashes, inside the bounds."""
+    assert python in SpecifierSet(project()["requires-python"])
+    linux = {
+        "sys_platform": "linux",
+        "platform_machine": "x86_64",
+        "platform_python_implementation": "CPython",
+    }
+    here = {**linux, "python_version": python, "python_full_version": f"{python}.5"}
+    versions = {
+        name: [version for version, marker, _ in rows if not marker or Marker(marker).evaluate(here)]
+        for name, rows in locked().items()
+    }
+    extras = project()["optional-dependencies"].values()
+    for line in [*project()["dependencies"], *(each for extra in extras for each in extra)]:
+        wanted = Requirement(line)
+        for name in {wanted.name, *wanted.extras} - {project()["name"]} - {"test"}:
+            assert len(versions.get(name, ())) == 1, f"{name}: not in requirements/tests.lock once"
+            assert versions[name][0] in wanted.specifier, f"{name} {versions[name][0]}: make the lock again"
+
+
+def test_the_lock_is_made_by_the_command_that_is_told():
+    told = (ROOT / "docs" / "dependencies.md").read_text(encoding="utf-8")
+    command = re.search(r"^    made/bin/(uv pip compile .*)$", told, re.M)[1]
+    head = (ROOT / "requirements" / "tests.lock").read_text(encoding="utf-8").split("\n")[1]
+    assert head == f"#    {command}"
+    assert "requirements/tests.lock" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
 def test_every_dependency_is_explained():
