@@ -2,10 +2,10 @@
 
 Columns, with TABs between: source, target, count, p(target|source), p(source|target). From a model (--model)
 these are its statistics, over its lookup keys; count is how often the words stand in the same pairs. From
-links (--links with --source and --target: tokenized text, one sentence a line) count is how often the words
-are linked, and p(target|source) its share of the source word's links; --lowercase puts the forms of a word
-together. Rows with both probabilities at --min-prob and more are written, the most frequent source words
-first, the likeliest translation of each before the others.
+links (--links with --source and --target: tokenized text, one sentence a line; or --columns S,T,L where one
+file holds all three) count is how often the words are linked, and p(target|source) its share of the source
+word's links; --lowercase puts the forms of a word together. Rows with both probabilities at --min-prob and
+more are written, the most frequent source words first, the likeliest translation of each before the others.
 """
 
 from __future__ import annotations
