@@ -192,12 +192,11 @@ def _remove_left(path: Path) -> None:
     """Remove the unfinished files beside an output whose writers are gone."""
     name = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{32}}{re.escape(_UNFINISHED)}")
     for left in [each for each in path.parent.iterdir() if name.fullmatch(each.name)]:
-        descriptor = os.open(left, os.O_RDWR)
-        try:
+        with suppress(OSError), ExitStack() as opened:
+            descriptor = os.open(left, os.O_RDWR)
+            opened.callback(os.close, descriptor)
             if _lock(descriptor):
                 left.unlink()
-        finally:
-            os.close(descriptor)
 
 
 def _held(path: Path) -> int:
