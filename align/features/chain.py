@@ -1,14 +1,16 @@
 r"""Posteriors of a chain model: neighbouring words tend to be translations of neighbouring words.
 
-Each target word k is made by one source position a_k or by NULL, and a_k depends on a_(k-1) only [1]_:
+Each target word k is made by one source position a_k or by NULL, and a_k depends on the last linked word's
+place only [1]_:
 
     p(a, t | s) = \prod_k  jump(a_k - a_(k-1))  e(t_k | s_(a_k))
 
-NULL is a copy of each position, as in [2]_: it keeps the place to jump from. The posteriors
+NULL keeps the place to jump from, as in [2]_, and how many words it has made since. The posteriors
 p(a_k = j | s, t) come from the forward-backward recursions; the same is done from target to source. The
-emission e is Model 1's table plus what helps where it knows nothing: words alike in their vectors, the
-same name or number on both sides, a word never seen. The jumps are fixed, not learnt: exp(-|d - 1|) with a
-floor, which prefers one step ahead.
+emissions e are those that the sampler has learnt, where it has not run Model 1's, plus what helps where they
+know nothing: words alike in their vectors, the same name or number on both sides, a word never seen. The
+jumps are the sampler's too, by the word jumped from and the gap (:mod:`align.statistics.jumps`); else fixed
+ones that prefer a step ahead.
 
 References
 ----------
@@ -18,48 +20,122 @@ References
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, Side, ends
 from align.features.cosine import cosines
-from align.features.lexical import associations, null_probabilities
+from align.features.lexical import associations, expected_links, null_probabilities
 from align.features.maps import EdgePosteriors, fill_posteriors, posterior_names
 from align.features.spelling import same_names
+from align.statistics.jumps import BEGINNING, GAPS, OTHERS
+from align.statistics.sampler_priors import LEXICAL, NULL, NULL_LEXICAL
 
 JUMP_DECAY = 0.7
 JUMP_FLOOR = 0.003
-NULL_PROBABILITY = 0.1
 EMISSION_FLOOR = 1e-7
 UNSEEN_EMISSION = 1e-4
 SAME_NAME_EMISSION = 0.1
 COSINE_EMISSION = 0.5
 COSINE_THRESHOLD = 0.3
-_LANES = 8  # states are padded to a multiple of it, with states that emit nothing
+
+# A state less probable than this, by what comes before it, is left out.
+UNLIKELY = 1e-5
+
+# The longest of the fixed jumps.
+_FIXED_REACH = 100
+
+
+class JumpTable(NamedTuple):
+    """Probabilities of jumps for a block.
+
+    Attributes
+    ----------
+    probabilities : ndarray of float32, shape (C, GAPS, 2 L + 1)
+        As :attr:`align.statistics.jumps.Jumps.probabilities`; longer jumps are as probable as the longest.
+    classes : ndarray of int32, shape (T,)
+        The class of each token of the side that makes words.
+    """
+
+    probabilities: np.ndarray
+    classes: np.ndarray
 
 
 def chain_posteriors(block: Block) -> EdgePosteriors:
     """Run the chain in both directions over each pair of a block."""
-    _, forward, reverse = block.of_edges(associations)
+    forward, reverse = block.of_edges(probabilities)
     emissions = np.empty((2, len(forward)))
     evidence = (forward, reverse, block.shared(cosines), block.shared(same_names))
     _write_emissions(block.shapes, block.offsets, block.source, block.target, evidence, emissions)
-    null_source, null_target = block.shared(null_probabilities)
-    jumps = jump_weights(longest_sentence(block))
+    both = null_odds(block)
     return EdgePosteriors.of(
         forward=run_chains(
-            block, emissions[0], null_target.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=True
+            block, emissions[0], both[0] + EMISSION_FLOOR, jump_table(block, ahead=True), ahead=True
         ),
         reverse=run_chains(
-            block, emissions[1], null_source.astype(np.float64) + EMISSION_FLOOR, jumps, ahead=False
+            block, emissions[1], both[1] + EMISSION_FLOOR, jump_table(block, ahead=False), ahead=False
         ),
     )
 
 
-def jump_weights(length: int) -> np.ndarray:
-    """Return the weight of a jump by d positions at index ``length + d``, float64, shape (2 length + 1,)."""
-    jumps = np.arange(-length, length + 1)
-    return np.exp(-JUMP_DECAY * np.abs(jumps - 1)) + JUMP_FLOOR
+def probabilities(block: Block) -> np.ndarray:
+    """Return p(target|source) and p(source|target) of each edge, float32, shape (2, E).
+
+    With c expected links, V words and b the sampler's prior it is (c(s, t) + b) / (c(s) + b V); where nothing
+    was sampled it is Model 1's.
+    """
+    links = block.resources.links
+    if links is None:
+        return associations(block)[1:]
+    source, target, of_edges = block.source, block.target, block.shared(ends)
+    found = block.of_edges(expected_links) + np.float32(LEXICAL)
+    found[0] /= (source.of_words(links.forward_totals) + np.float32(LEXICAL * target.size))[
+        of_edges.source_word
+    ]
+    found[1] /= (target.of_words(links.reverse_totals) + np.float32(LEXICAL * source.size))[
+        of_edges.target_word
+    ]
+    return found
+
+
+def null_odds(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return p(word|NULL) times the odds of NULL, of each target and of each source token, float64."""
+    links, odds = block.resources.links, NULL / (1.0 - NULL)
+    if links is None:
+        of_source, of_target = null_probabilities(block)
+        return of_target.astype(np.float64) * odds, of_source.astype(np.float64) * odds
+    return (
+        odds * _null(block.target, links.null_forward),
+        odds * _null(block.source, links.null_reverse),
+    )
+
+
+def _null(side: Side, table: np.ndarray) -> np.ndarray:
+    """Return the probability of tokens to be made by NULL, float64, from expected links to it."""
+    total = table.sum(dtype=np.float64) + NULL_LEXICAL * len(table)
+    return ((side.of_words(table) + NULL_LEXICAL) / total).astype(np.float64)[side.tokens]
+
+
+def jump_table(block: Block, *, ahead: bool) -> JumpTable:
+    """Return the jumps that the sampler has learnt; where it has not run, those of :func:`fixed_jumps`."""
+    links, hidden = block.resources.links, block.source if ahead else block.target
+    if links is None:
+        return JumpTable(fixed_jumps(_FIXED_REACH), np.zeros(len(hidden.tokens), dtype=np.int32))
+    jumps = links.jumps[0 if ahead else 1]
+    classes = np.maximum(hidden.of_words(jumps.classes), OTHERS).astype(np.int32)
+    return JumpTable(jumps.probabilities, classes[hidden.tokens])
+
+
+def fixed_jumps(length: int) -> np.ndarray:
+    """Return the probability of a jump by d places at index ``length + d``, float32, the same for all.
+
+    exp(-|d - 1|) with a floor, of one class.
+    """
+    distances = np.arange(-length, length + 1)
+    weights = np.exp(-JUMP_DECAY * np.abs(distances - 1)) + JUMP_FLOOR
+    return np.tile((weights / weights.sum()).astype(np.float32), (1, GAPS, 1))
 
 
 def names(resources: Resources) -> tuple[str, ...]:
@@ -76,16 +152,11 @@ def fill(block: Block, out: np.ndarray) -> None:
     fill_posteriors(block, block.shared(chain_posteriors), out)
 
 
-def longest_sentence(block: Block) -> int:
-    """Return the length of the longest sentence, in whole vectors: what :func:`run_chains` has jumps for."""
-    return -(-int(block.shapes.max(initial=1)) // _LANES) * _LANES
-
-
 def run_chains(
     block: Block,
     emissions: np.ndarray,
     null: np.ndarray,
-    jumps: np.ndarray,
+    jumps: JumpTable,
     *,
     ahead: bool,
     wanted: np.ndarray | None = None,
@@ -97,11 +168,11 @@ def run_chains(
     block : Block
         N pairs.
     emissions : ndarray of float64, shape (E,)
-        Probability of each edge's made word given the other one.
+        Probability of each edge's made word given the other one, > 0.
     null : ndarray of float64, shape (T,)
-        Probability of each token of the made side to be made by NULL.
-    jumps : ndarray of float64, shape (2 L + 1,)
-        Weight of a jump by d at index L + d, L being :func:`longest_sentence`.
+        Probability of each token of the made side to be made by NULL, against that of a word to make it.
+    jumps : JumpTable
+        From the words of the other side.
     ahead : bool
         Whether target words are made by source words, else the other way.
     wanted : ndarray of bool, shape (N,), optional
@@ -110,120 +181,128 @@ def run_chains(
     if wanted is None:
         wanted = np.ones(len(block.shapes), dtype=bool)
     result = np.zeros(len(emissions), dtype=np.float32)
-    starts = (block.target if ahead else block.source).starts
-    _run_chains(block.shapes, block.offsets, wanted, emissions, starts, null, jumps, ahead, result)
+    made, hidden = (block.target, block.source) if ahead else (block.source, block.target)
+    _run_chains(
+        *(block.shapes, block.offsets, wanted, emissions),
+        *(made.starts, null, hidden.starts, jumps.classes, jumps.probabilities, ahead, UNLIKELY, result),
+    )
     return result
 
 
 @kernel(error_model="numpy")
-def _run_chains(shapes, offsets, wanted, emissions, starts, null, jumps, ahead, result):  # type: ignore[no-untyped-def]
-    longest = len(jumps) // 2
-    backward_jumps, memory = jumps[::-1].copy(), np.empty((6, longest * longest))
-    padded = np.empty(longest * longest)
+def _run_chains(  # type: ignore[no-untyped-def]
+    shapes, offsets, wanted, emissions, starts, null, hidden_starts, classes, jumps, ahead, unlikely, result
+):
+    most_states, most_times = 1, 1
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        most_states, most_times = max(most_states, n if ahead else m), max(most_times, m if ahead else n)
+    emission_memory = np.empty(most_times * most_states)
+    memory = np.empty((2, GAPS * most_times * most_states))
+    places = np.empty((2, most_times * most_states), dtype=np.int32)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         if not wanted[i] or n == 0 or m == 0:
             continue
         states, times = (n, m) if ahead else (m, n)
         a_state, a_time = (m, 1) if ahead else (1, m)  # edges from one state, one time, to the next
-        width = (states + _LANES - 1) // _LANES * _LANES
-        emission = padded[: times * width].reshape(times, width)
-        emission[:, states:] = 0.0
+        emission = emission_memory[: times * states].reshape(times, states)
         for s in range(states):
             for t in range(times):
                 emission[t, s] = emissions[offsets[i] + s * a_state + t * a_time]
-        word = _run_chain(emission, null[starts[i] :], times, states, jumps, backward_jumps, memory)
+        size = GAPS * times * states
+        alpha = memory[0, :size].reshape(times, GAPS, states)
+        beta = memory[1, :size].reshape(times, GAPS, states)
+        words = classes[hidden_starts[i] : hidden_starts[i + 1]]
+        _run_chain(emission, null[starts[i] : starts[i + 1]], words, jumps, unlikely, alpha, beta, places)
         for s in range(states):
             for t in range(times):
-                result[offsets[i] + s * a_state + t * a_time] = word[t, s]
+                result[offsets[i] + s * a_state + t * a_time] = alpha[t, 0, s] * beta[t, 0, s]
 
 
 @kernel(error_model="numpy")
-def _run_chain(emission, null, times, states, jumps, backward_jumps, memory):  # type: ignore[no-untyped-def]
-    """Forward-backward over one sentence; returns the posteriors of state s at time t, shape (times, W).
+def _run_chain(emission, null, words, jumps, unlikely, alpha, beta, places):  # type: ignore[no-untyped-def]
+    """Forward-backward over one sentence: the posterior of word s at time t is alpha[t, 0, s] beta[t, 0, s].
 
-    ``emission`` is (times, W), W being the number of states padded to a multiple of 8 with zeros. Each
-    state has a NULL copy: both go on in the same way, so that one backward probability serves them. Each
-    time is scaled to sum to 1. ``memory`` holds six arrays of as many numbers.
+    A state (g, s) at time t says that the last linked word was made by word s, g words before: g is 0, 1, or
+    2 and more. That nothing is linked yet is a state too. ``emission`` is (times, states), ``words`` the
+    classes of the states; ``alpha`` and ``beta`` are (times, GAPS, states). What comes before time t is
+    scaled to sum to 1; a state that has no more of it than ``unlikely`` goes no further.
     """
-    centre, width = len(jumps) // 2, emission.shape[1]
-    size = times * width
-    word, empty = memory[0, :size].reshape(times, width), memory[1, :size].reshape(times, width)
-    mass, future, onward, shares = memory[2], memory[3], memory[4], memory[5]
-    spoken, silent = 1.0 - NULL_PROBABILITY, NULL_PROBABILITY
-    for s in range(width):
-        mass[s] = 1.0 if s < states else 0.0
-    _spread(mass, backward_jumps, centre, width, shares)
-    for s in range(width):
-        shares[s] = 1.0 / shares[s] if s < states else 0.0
-    start = 0.0
-    for s in range(states):
-        start += jumps[centre + s + 1]
-    for s in range(width):
-        word[0, s] = jumps[centre + s + 1] / start if s < states else 0.0
-        empty[0, s] = silent * null[0] * word[0, s]
+    times, states = emission.shape
+    scales = np.empty(times)
+    nothing, most = 1.0, GAPS - 1
     for t in range(times):
-        reach, none = word[t], empty[t]
+        reach = alpha[t, 0]
+        reach[:] = 0.0
+        _spread(nothing, jumps[BEGINNING, min(t, most)], -1, reach)
+        alpha[t, 1:] = 0.0
         if t > 0:
-            quiet = silent * null[t]
-            for s in range(width):
-                none[s] = quiet * mass[s]
-            for s in range(width):
-                mass[s] *= shares[s]
-            _spread(mass, jumps, centre, width, reach)
-        row = emission[t]
-        for s in range(width):
-            reach[s] *= spoken * row[s]
-        for s in range(width):
-            mass[s] = reach[s] + none[s]
-        scale = 1.0 / _sum(mass, width)
-        for s in range(width):
-            mass[s] *= scale
-    for s in range(width):
-        future[s] = 1.0 if s < states else 0.0
-    for t in range(times - 1, -1, -1):
-        reach, none, row = word[t], empty[t], emission[t]
-        for s in range(width):
-            mass[s] = (reach[s] + none[s]) * future[s]
-        scale = 1.0 / _sum(mass, width)
-        for s in range(width):
-            mass[s] = spoken * row[s] * future[s]
-        for s in range(width):
-            reach[s] *= future[s] * scale
-        _spread(mass, backward_jumps, centre, width, onward)
-        quiet = silent * null[t]
-        for s in range(width):
-            future[s] = onward[s] * shares[s] + quiet * future[s]
-        scale = 1.0 / _sum(future, width)
-        for s in range(width):
-            future[s] *= scale
-    return word
+            for g in range(GAPS):
+                before, later = alpha[t - 1, g], alpha[t, min(g + 1, most)]
+                for s in range(states):
+                    if before[s] > unlikely:
+                        _spread(before[s], jumps[words[s], g], s, reach)
+                        later[s] += before[s] * null[t]
+        nothing *= null[t]
+        total = nothing
+        for s in range(states):
+            reach[s] *= emission[t, s]
+        for g in range(GAPS):
+            for s in range(states):
+                total += alpha[t, g, s]
+        scales[t] = total
+        nothing /= total
+        for g in range(GAPS):
+            for s in range(states):
+                alpha[t, g, s] /= total
+    end = nothing * _jump(jumps[BEGINNING, min(times, most)], states + 1)
+    beta[:] = 0.0
+    for g in range(GAPS):
+        for s in range(states):
+            if alpha[times - 1, g, s] > unlikely:
+                beta[times - 1, g, s] = _jump(jumps[words[s], g], states - s)
+                end += alpha[times - 1, g, s] * beta[times - 1, g, s]
+    beta[times - 1] /= end
+    for t in range(times - 2, -1, -1):
+        count = 0
+        following, onward = places[0], beta[t + 1, 0]
+        for s in range(states):
+            onward_s = onward[s]
+            if onward_s > 0.0:
+                following[count] = s
+                count += 1
+        for g in range(GAPS):
+            later = beta[t + 1, min(g + 1, most)]
+            for s in range(states):
+                if alpha[t, g, s] > unlikely:
+                    row = jumps[words[s], g]
+                    total = null[t + 1] * later[s]
+                    for at in range(count):
+                        o = following[at]
+                        total += _jump(row, o - s) * emission[t + 1, o] * onward[o]
+                    beta[t, g, s] = total / scales[t + 1]
 
 
 @kernel(error_model="numpy")
-def _spread(mass, jumps, centre, width, reach):  # type: ignore[no-untyped-def]
-    """Set ``reach[o]`` to the sum over s of ``mass[s] * jumps[centre - s + o]``, eight s at a time."""
-    reach[:width] = 0.0
-    for s in range(0, width, 8):
-        a, b, c, d = mass[s], mass[s + 1], mass[s + 2], mass[s + 3]
-        e, f, g, h = mass[s + 4], mass[s + 5], mass[s + 6], mass[s + 7]
-        weights = jumps[centre - s - 7 : centre - s + width]
-        for o in range(width):
-            first = (d * weights[o + 4] + c * weights[o + 5]) + (b * weights[o + 6] + a * weights[o + 7])
-            second = (h * weights[o] + g * weights[o + 1]) + (f * weights[o + 2] + e * weights[o + 3])
-            reach[o] = (reach[o] + first) + second
+def _spread(mass, row, place, reach):  # type: ignore[no-untyped-def]
+    """Add to ``reach[o]`` what jumps from a place to o."""
+    centre, states = len(row) // 2, len(reach)
+    first, last = max(place - centre, 0), min(place + centre + 1, states)
+    for o in range(first):
+        reach[o] += mass * row[0]
+    shift = centre - place
+    for o in range(first, last):
+        reach[o] += mass * row[o + shift]
+    for o in range(last, states):
+        reach[o] += mass * row[-1]
 
 
 @kernel(error_model="numpy")
-def _sum(values, width):  # type: ignore[no-untyped-def]
-    """Sum ``width`` values, a multiple of four, in four sums that need not wait for one another."""
-    a, b, c, d = 0.0, 0.0, 0.0, 0.0
-    for s in range(0, width, 4):
-        a += values[s]
-        b += values[s + 1]
-        c += values[s + 2]
-        d += values[s + 3]
-    return (a + b) + (c + d)
+def _jump(row, distance):  # type: ignore[no-untyped-def]
+    """Return the probability of a jump; one beyond the table is as probable as the longest there."""
+    centre = len(row) // 2
+    return row[centre + min(max(distance, -centre), centre)]
 
 
 @kernel(error_model="numpy")

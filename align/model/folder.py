@@ -176,7 +176,7 @@ class Model(Weights):
 
 
 def _jumps(links: ExpectedLinks | None) -> list[int] | None:
-    return None if links is None else [len(links.forward_jumps), len(links.reverse_jumps)]
+    return None if links is None else [links.forward_jumps.shape[2], links.reverse_jumps.shape[2]]
 
 
 def _put(path: Path, made: Path | None, save: Callable[[Path], None]) -> None:

@@ -28,7 +28,7 @@ from align.model.checksums import CHECKSUMS, REMEDY, check
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 
-FORMAT = 1
+FORMAT = 2
 
 _WEIGHTS_HAVE = ("calibration", "options", "provenance")
 
@@ -278,7 +278,7 @@ def read_links(folder: Path, lexicon: Lexicon, jumps: list[int]) -> ExpectedLink
         As :meth:`align.statistics.expected_links.ExpectedLinks.load`, or if there are other numbers of jumps.
     """
     links = ExpectedLinks.load(folder, lexicon)
-    found = [len(links.forward_jumps), len(links.reverse_jumps)]
+    found = [links.forward_jumps.shape[2], links.reverse_jumps.shape[2]]
     if found != jumps:
         raise InputError(f"{folder}: numbers of jumps {found}, not {jumps}; {REMEDY}")
     return links

@@ -1,11 +1,11 @@
-"""Records of arrays of one dimension, kept in a folder: one ``.npy`` file a field."""
+"""Records of arrays, kept in a folder: one ``.npy`` file a field."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any
+from typing import ClassVar
 
 import numpy as np
 
@@ -14,10 +14,15 @@ from align.core.errors import InputError
 
 REMEDY = "make the tables again"
 
+# The length of an array of one dimension, or the shape of any.
+Size = int | tuple[int, ...]
+
 
 @dataclass(frozen=True)
 class Record:
-    """The fields of a subclass are arrays of one dimension."""
+    """The fields of a subclass are arrays: of one dimension but where ``DIMENSIONS`` says another number."""
+
+    DIMENSIONS: ClassVar[Mapping[str, int]] = {}
 
     def save(self, folder: Path) -> None:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""
@@ -26,33 +31,35 @@ class Record:
             save_array(folder / f"{field.name}.npy", getattr(self, field.name))
 
 
-def load_columns(kind: type[Any], folder: Path, *, mapped: bool = True) -> dict[str, np.ndarray]:
+def load_columns(kind: type[Record], folder: Path, *, mapped: bool = True) -> dict[str, np.ndarray]:
     """Read the fields of a dataclass; ``mapped`` leaves large ones on disk (memory-mapped).
 
     Raises
     ------
     InputError
-        If a file is missing, or holds no array of one dimension.
+        If a file is missing, or holds an array of other dimensions.
     """
     found = {}
     for field in fields(kind):
         path = folder / f"{field.name}.npy"
         found[field.name] = load_array(path, mapped=mapped, remedy=REMEDY)
-        if found[field.name].ndim != 1:
-            raise InputError(f"{path}: no array of one dimension; {REMEDY}")
+        wanted = kind.DIMENSIONS.get(field.name, 1)
+        if found[field.name].ndim != wanted:
+            dimensions = "one dimension" if wanted == 1 else f"{wanted} dimensions"
+            raise InputError(f"{path}: no array of {dimensions}; {REMEDY}")
     return found
 
 
 def check_columns(
-    found: Mapping[str, np.ndarray], expected: Mapping[str, tuple[type, int]], folder: Path
+    found: Mapping[str, np.ndarray], expected: Mapping[str, tuple[type, Size]], folder: Path
 ) -> None:
-    """Refuse a field (InputError) that is not of the type and length expected."""
+    """Refuse a field (InputError) that is not of the type and length, or shape, expected."""
     for name, (dtype, size) in expected.items():
-        values = found[name]
-        if values.dtype != dtype or len(values) != size:
+        values, shape = found[name], (size,) if isinstance(size, int) else size
+        if values.dtype != dtype or values.shape != shape:
             raise InputError(
-                f"{folder / f'{name}.npy'}: {values.dtype} ({len(values)},), "
-                f"not {np.dtype(dtype)} ({size},); {REMEDY}"
+                f"{folder / f'{name}.npy'}: {values.dtype} {values.shape}, "
+                f"not {np.dtype(dtype)} {shape}; {REMEDY}"
             )
 
 

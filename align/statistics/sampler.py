@@ -5,12 +5,13 @@ parameters integrated out (collapsed Gibbs sampling [1]_), the probability of a_
 proportional to
 
     (c(s_j, t_k) + b(s_j, t_k)) / (c(s_j) + b(s_j))          lexical counts c over their prior b
-    * jump(j - previous) * jump(next - j)                      neighbours that have a link
+    * jump(j - previous) * jump(next - j)                      neighbours that have a link, see below
     * fertility(phi_j + 1 | s_j) / fertility(phi_j | s_j)      phi_j words are linked to s_j already
 
-where counts leave out the word itself. A chain begins with the lexical part alone, adds the jumps, then the
-fertilities; what it says in its last sweeps is averaged as probabilities, not as drawn links. Averaging over
-several independent chains counts for more than long ones.
+where counts leave out the word itself; the probability of a jump depends on the word jumped from and on the
+words of NULL between (:mod:`align.statistics.jumps`). A chain begins with the lexical part alone, adds the
+jumps, then the fertilities; what it says in its last sweeps is averaged as probabilities, not as drawn
+links. Averaging over several independent chains counts for more than long ones.
 
 Two things are approximate, for speed: the jumps are those of the sweep before, and where a word stands twice
 in a sentence, its other occurrence sees a change of its counts at the next sweep only.
@@ -42,6 +43,7 @@ from align.statistics import sampler_priors as prior
 from align.statistics.candidates import Candidates
 from align.statistics.cooccurrence import sealed
 from align.statistics.expected_links import ExpectedLinks
+from align.statistics.jumps import BEGINNING, GAPS, Jumps, word_classes
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import SCALE
 from align.statistics.sampler_priors import LexicalPrior
@@ -160,6 +162,8 @@ class ChainSettings:
         0: target words are observed, 1: source words.
     table : ndarray of float32, shape (cells,)
         Probabilities of Model 1 of the observed words: the first links are drawn by them.
+    classes : ndarray of int32, shape (n_hidden,)
+        Of the hidden words (:func:`align.statistics.jumps.word_classes`).
     n_hidden, n_observed : int
         Sizes of the vocabularies.
     most, tokens : int
@@ -175,6 +179,7 @@ class ChainSettings:
 
     side: int
     table: np.ndarray
+    classes: np.ndarray
     n_hidden: int
     n_observed: int
     most: int
@@ -200,7 +205,14 @@ class ChainSettings:
         hidden, observed = counts[side], counts[1 - side]
         size = int(hidden.max(initial=0)), int(observed.sum())
         table = (lexicon.forward, lexicon.reverse)[side]
-        return cls(side, table, len(hidden), len(observed), *size, longest, schedule, seed, prior)
+        classes = word_classes(hidden, longest + 1)
+        return cls(side, table, classes, len(hidden), len(observed), *size, longest, schedule, seed, prior)
+
+    def prior_jumps(self) -> Jumps:
+        """Return the jumps that the prior knows of, over these classes and sentences."""
+        if self.prior is None or self.prior.jumps is None:
+            return Jumps.none(self.classes, self.longest + 1)
+        return self.prior.jumps.moved(self.classes, self.longest + 1)
 
     @property
     def unit(self) -> int:
@@ -246,15 +258,13 @@ def run_chain(
 
     Returns
     -------
-    ndarray of int64, shape (2 L + 1,)
-        Jumps of the kept sweeps by d positions, at index L + d, L = ``settings.longest + 1``.
+    ndarray of int64, shape (C, GAPS, 2 L + 1)
+        Jumps of the kept sweeps (:class:`align.statistics.jumps.Jumps`), L = ``settings.longest + 1``.
     """
     schedule, state = settings.schedule, _first_state(settings, chain)
-    size = 2 * (settings.longest + 1) + 1
-    jump_prior, kept_jumps = np.full(size, prior.JUMP), np.zeros(size, dtype=np.int64)
-    if settings.prior is not None:
-        jump_prior += settings.prior.jumps_to(size // 2)
-    seen = np.zeros(size, dtype=np.int64)
+    seen = Jumps.none(settings.classes, settings.longest + 1)
+    kept_jumps = np.zeros_like(seen.counts)
+    before = settings.prior_jumps()
     choices = _first_choices(settings, text, state, seen)
     nothing = Sums(np.zeros(0, dtype=np.uint16), np.zeros(0, dtype=np.uint16))
     for model, count in enumerate((schedule.lexical, schedule.jumps, schedule.fertility)):
@@ -263,15 +273,16 @@ def run_chain(
                 _count_fertility(sealed(block), choices[number], state.fertility)
             state.fertility[:] += np.float32(prior.FERTILITY_WEIGHT) * prior.FERTILITY
         for sweep in range(count):
-            weights = ((seen + jump_prior) / (seen.sum() + jump_prior.sum())).astype(np.float32)
+            probabilities = seen.plus(before).probabilities
             keep = model == _FERTILITY and sweep >= count - schedule.kept
             if keep:
-                kept_jumps += seen
-            seen[:] = 0
+                kept_jumps += seen.counts
+            seen.counts[:] = 0
             for number, block in enumerate(text):
                 own, unit = (sums[number], settings.unit) if keep else (nothing, 0)
-                _sweep(sealed(block), choices[number], state, weights, model, np.float32(unit), own)
-                _count_jumps(sealed(block), choices[number], seen)
+                jumps = probabilities, settings.classes
+                _sweep(sealed(block), choices[number], state, jumps, model, np.float32(unit), own)
+                _count_jumps(sealed(block), choices[number], settings.classes, seen.counts)
             if on_sweep is not None:
                 on_sweep()
     return kept_jumps
@@ -304,7 +315,7 @@ def _count_type(largest: float) -> type[np.floating[Any]]:
 
 
 def _first_choices(
-    settings: ChainSettings, text: Iterable[Block], state: _State, seen: np.ndarray
+    settings: ChainSettings, text: Iterable[Block], state: _State, seen: Jumps
 ) -> list[np.ndarray]:
     """Draw the first links of a chain and count them, and their jumps."""
     table = np.append(settings.table, np.float32(0.0))
@@ -312,7 +323,7 @@ def _first_choices(
     for block in text:
         own = np.empty(len(block.observed), dtype=np.int16)
         _begin(sealed(block), own, state, table, prior.NULL)
-        _count_jumps(sealed(block), own, seen)
+        _count_jumps(sealed(block), own, settings.classes, seen.counts)
         choices.append(own)
     return choices
 
@@ -324,13 +335,13 @@ class SampledLinks(NamedTuple):
     ----------
     links, null_links : ndarray of float32, shapes (cells,) and (V_observed,)
         Of each pair of words, and of each word to NULL.
-    jumps : ndarray of float32, shape (2 L + 1,)
-        Jumps by d positions, at index L + d.
+    jumps : Jumps
+        Counts of float32.
     """
 
     links: np.ndarray
     null_links: np.ndarray
-    jumps: np.ndarray
+    jumps: Jumps
 
 
 class Average:
@@ -342,6 +353,7 @@ class Average:
         self._share = 1.0 / (float(np.float32(settings.unit)) * schedule.chains * schedule.kept)
         self._expected = np.zeros(len(settings.table) + 1)
         self._null = np.zeros(settings.n_observed)
+        self._classes = settings.classes
 
     def add(self, block: Block, chains: Iterable[Sums]) -> np.ndarray:
         """Take in a block with its sums of all chains; return the posteriors of its candidates, uint16."""
@@ -356,10 +368,11 @@ class Average:
 
     def links(self, jumps: Sequence[np.ndarray]) -> SampledLinks:
         """Return what all blocks and chains say, given the jumps of each chain."""
+        seen = np.array(jumps).sum(axis=0, dtype=np.float64) / self._kept
         return SampledLinks(
             (self._expected[:-1] * self._share).astype(np.float32),
             (self._null * self._share).astype(np.float32),
-            (np.array(jumps).sum(axis=0, dtype=np.float64) / self._kept).astype(np.float32),
+            Jumps(seen.astype(np.float32), self._classes),
         )
 
 
@@ -375,15 +388,17 @@ def expected_links(
     rows = np.diff(sums[lexicon.offsets]).astype(np.float32)
     size = len(lexicon.target_counts)
     columns = np.bincount(lexicon.targets, weights=reverse.links, minlength=size).astype(np.float32)
-    arrays = [forward.links, reverse.links, rows, columns]
-    arrays += [forward.null_links, reverse.null_links, forward.jumps, reverse.jumps]
+    arrays = [forward.links, reverse.links, rows, columns, forward.null_links, reverse.null_links]
+    jumps = [forward.jumps, reverse.jumps]
     if priors is not None:
-        for side, (found, before) in enumerate(zip(sampled, priors, strict=True)):
-            jumps = before.jumps_to(len(found.jumps) // 2).astype(np.float32)
-            added = (before.links, before.totals, before.null_links, jumps)
-            for place, values in enumerate(added):
+        for side, before in enumerate(priors):
+            for place, values in enumerate((before.links, before.totals, before.null_links)):
                 arrays[2 * place + side] = arrays[2 * place + side] + values
-    return ExpectedLinks(*arrays)
+            if before.jumps is not None:
+                own = jumps[side]
+                jumps[side] = own.plus(before.jumps.moved(own.classes, own.longest))
+    counts, classes = [each.counts for each in jumps], [each.classes for each in jumps]
+    return ExpectedLinks(*arrays, *counts, *classes)
 
 
 @kernel
@@ -435,17 +450,22 @@ def _begin(
 
 
 @kernel
-def _count_jumps(block: Block, choices: np.ndarray, seen: np.ndarray) -> None:
-    """Count the jumps between linked words, the end of the sentence included."""
-    centre = len(seen) // 2
+def _count_jumps(block: Block, choices: np.ndarray, classes: np.ndarray, seen: np.ndarray) -> None:
+    """Count the jumps between linked words, those to the end of the sentence included."""
+    centre = seen.shape[2] // 2
     for pair in range(len(block.hidden_starts) - 1):
-        previous = np.int64(-1)
-        for k in range(block.observed_starts[pair], block.observed_starts[pair + 1]):
-            if choices[k] >= 0:
-                place = np.int64(block.places[block.offsets[k] + choices[k]])
-                seen[centre + place - previous] += 1
-                previous = place
-        seen[centre + block.hidden_starts[pair + 1] - block.hidden_starts[pair] - previous] += 1
+        first, start = block.hidden_starts[pair], block.observed_starts[pair]
+        place, of_class, last = np.int64(-1), BEGINNING, start - 1
+        for k in range(start, block.observed_starts[pair + 1] + 1):
+            to = block.hidden_starts[pair + 1] - first
+            if k < block.observed_starts[pair + 1]:
+                if choices[k] < 0:
+                    continue
+                to = np.int64(block.places[block.offsets[k] + choices[k]])
+            seen[of_class, min(k - last, GAPS) - 1, centre + to - place] += 1
+            if k < block.observed_starts[pair + 1]:
+                place, last = to, k
+                of_class = classes[block.hidden[first + to]]
 
 
 @kernel
@@ -488,22 +508,27 @@ def _sweep(
     block: Block,
     choices: np.ndarray,
     state: _State,
-    jumps: np.ndarray,
+    jumps: tuple[np.ndarray, np.ndarray],
     model: int,
     unit: np.float32,
     kept: Sums,
 ) -> None:
     """Draw every link of a block anew, once; where ``unit`` > 0, add up the probabilities.
 
+    ``jumps`` are probabilities by class, gap and distance, and the classes of the hidden words.
+
     ``made`` are the words that each hidden word of the pair has made, ``more`` the ratio of its fertilities,
-    ``rate`` that over its total, ``sums`` the cumulative weights of a word's candidates. Unsigned indices of
-    candidates and cells spare a check of each for being negative.
+    ``rate`` that over its total, ``sums`` the cumulative weights of a word's candidates, ``origin`` the index
+    of a jump by 0 from place 0, less the place. Unsigned indices of candidates and cells spare a check of
+    each for being negative.
     """
     hidden, hidden_starts, observed, observed_starts, offsets, places, cells = block
     links, totals, null, fertility, generator = state
-    none, centre = len(links) - 1, len(jumps) // 2
+    classes, width = jumps[1], jumps[0].shape[2]
+    distances = jumps[0].reshape(-1)
+    none, centre = len(links) - 1, width // 2
     longest = centre + 1
-    backward = jumps[::-1].copy()
+    origin = np.empty(longest, dtype=np.int64)
     sums, rate = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
     more = np.ones(longest, dtype=np.float32)
     made = np.empty(longest, dtype=np.int64)
@@ -519,7 +544,10 @@ def _sweep(
             if model == _FERTILITY:
                 more[j] = _ratio(fertility, hidden[first + j], made[j])
             rate[j] = more[j] / totals[hidden[first + j]]
-        previous, following, sought = np.int64(-1), np.int64(-1), start
+            origin[j] = classes[hidden[first + j]] * GAPS * width + centre - j
+        # The jump from the beginning: from place -1.
+        linked, following, sought = start - 1, n, start
+        come_from = BEGINNING * GAPS * width + centre + 1
         for k in range(start, end):
             if sought <= k:
                 sought, following = k + 1, n
@@ -549,14 +577,15 @@ def _sweep(
                     total += links[np.uint32(cells_here[c])] * rate[here[c]]
                     sums[c] = total
             else:
-                ahead, back = jumps[centre - previous :], backward[centre - following :]
+                ahead = distances[come_from + (min(k - linked, GAPS) - 1) * width :]
+                onward = distances[following + (min(sought - k, GAPS) - 1) * width :]
                 for c in range(np.uint64(count)):
                     j = here[c]
-                    total += links[np.uint32(cells_here[c])] * rate[j] * ahead[j] * back[j]
+                    total += links[np.uint32(cells_here[c])] * rate[j] * ahead[j] * onward[origin[j]]
                     sums[c] = total
             empty = null_odds * null[word] / null[-1]
             if model != _LEXICAL:
-                empty *= jumps[centre + following - previous]
+                empty *= distances[come_from + (min(sought - linked, GAPS) - 1) * width + following]
             whole = total + empty
             if unit > 0:
                 scale, last = unit / whole, np.float32(0.0)
@@ -580,7 +609,7 @@ def _sweep(
                     more[place] = _change(fertility, maker, made[place], 1)
                 made[place] += 1
                 rate[place] = more[place] / totals[maker]
-                previous = np.int64(place)
+                linked, come_from = k, origin[place]
             else:
                 choices[k] = -1
                 null[word] += one

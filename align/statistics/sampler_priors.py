@@ -13,18 +13,16 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.statistics.expected_links import ExpectedLinks
+from align.statistics.jumps import Jumps
 from align.statistics.lexicon import Lexicon, moved
 from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.text.words import WORD, WordTable
 
 # Dirichlet parameter of a word given the word that made it, and given NULL, in counts a word.
-LEXICAL, NULL_LEXICAL = 3e-4, 1e-3
+LEXICAL, NULL_LEXICAL = 1e-3, 1e-3
 
 # Prior probability that a word is made by NULL.
 NULL = 0.2
-
-# Dirichlet parameter of a jump, in counts a distance.
-JUMP = 0.5
 
 # Words that a word makes, from 0 to 5 and more, in counts: half a word, which mostly makes one.
 FERTILITY_WEIGHT = 0.5
@@ -43,23 +41,14 @@ class LexicalPrior:
         Links of each word to words of the observed side: those to words without a cell as well.
     null_links : ndarray of float32, shape (V_observed,)
         Links of each word to NULL.
-    jumps : ndarray of float32, shape (2 L + 1,), optional
-        Jumps by d positions, at index L + d.
+    jumps : Jumps, optional
+        From the hidden words.
     """
 
     links: np.ndarray
     totals: np.ndarray
     null_links: np.ndarray
-    jumps: np.ndarray | None = None
-
-    def jumps_to(self, length: int) -> np.ndarray:
-        """Return the jumps by at most so many positions, float64, shape (2 length + 1,)."""
-        counts = np.zeros(2 * length + 1)
-        if self.jumps is not None:
-            centre = len(self.jumps) // 2
-            reach = min(length, centre)
-            counts[length - reach : length + reach + 1] = self.jumps[centre - reach : centre + reach + 1]
-        return counts
+    jumps: Jumps | None = None
 
     def plus(self, other: LexicalPrior) -> LexicalPrior:
         """Return the sum of two, of which at most one knows of jumps."""
@@ -101,24 +90,22 @@ def from_links(
     cells = _cells_in(old, new, source_ids, target_ids)
     n_source, n_target = len(new.source_counts), len(new.target_counts)
 
-    forward, reverse = (
-        LexicalPrior(*(values * np.float32(weight) for values in arrays))
-        for arrays in (
-            (
-                moved(links.forward, cells, new.cells),
-                moved(links.forward_totals, source_ids, n_source),
-                moved(links.null_forward, target_ids, n_target),
-                links.forward_jumps,
-            ),
-            (
-                moved(links.reverse, cells, new.cells),
-                moved(links.reverse_totals, target_ids, n_target),
-                moved(links.null_reverse, source_ids, n_source),
-                links.reverse_jumps,
-            ),
-        )
+    forward_jumps, reverse_jumps = links.jumps
+    factor = np.float32(weight)
+    return (
+        LexicalPrior(
+            moved(links.forward, cells, new.cells) * factor,
+            moved(links.forward_totals, source_ids, n_source) * factor,
+            moved(links.null_forward, target_ids, n_target) * factor,
+            forward_jumps.renumbered(source_ids, n_source),
+        ),
+        LexicalPrior(
+            moved(links.reverse, cells, new.cells) * factor,
+            moved(links.reverse_totals, target_ids, n_target) * factor,
+            moved(links.null_reverse, source_ids, n_source) * factor,
+            reverse_jumps.renumbered(target_ids, n_target),
+        ),
     )
-    return forward, reverse
 
 
 def _cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_ids: np.ndarray) -> np.ndarray:

@@ -21,6 +21,7 @@ from align.core.ragged import SIDES
 from align.data.corpus import Corpus
 from align.statistics import candidates
 from align.statistics.candidates import Candidates
+from align.statistics.jumps import Jumps
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler import Block, ChainSettings, Schedule, Sums, run_chain
 from align.statistics.sampler_priors import LexicalPrior
@@ -174,7 +175,9 @@ def save_priors(work: Path, priors: tuple[LexicalPrior, LexicalPrior]) -> None:
         return
     with new_checkpoint(work / "priors") as aside:
         for name, own in zip(DIRECTIONS, priors, strict=True):
-            for part, values in vars(own).items():
+            arrays = {**vars(own), "jumps": None if own.jumps is None else own.jumps.counts}
+            arrays["classes"] = None if own.jumps is None else own.jumps.classes
+            for part, values in arrays.items():
                 if values is not None:
                     save_array(aside / f"{name}.{part}.npy", values)
 
@@ -183,9 +186,11 @@ def load_priors(work: Path) -> tuple[LexicalPrior, LexicalPrior]:
     """Return the prior counts of both directions, those of cells left on disk."""
 
     def load(name: str) -> LexicalPrior:
-        paths = {field.name: work / "priors" / f"{name}.{field.name}.npy" for field in fields(LexicalPrior)}
-        return LexicalPrior(
-            **{part: load_array(path, mapped=True) for part, path in paths.items() if path.exists()}
-        )
+        parts = [*(field.name for field in fields(LexicalPrior)), "classes"]
+        paths = {part: work / "priors" / f"{name}.{part}.npy" for part in parts}
+        found = {part: load_array(path, mapped=True) for part, path in paths.items() if path.exists()}
+        counts, classes = found.pop("jumps", None), found.pop("classes", None)
+        jumps = None if counts is None or classes is None else Jumps(counts, classes)
+        return LexicalPrior(**found, jumps=jumps)
 
     return load(DIRECTIONS[0]), load(DIRECTIONS[1])

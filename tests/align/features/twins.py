@@ -6,6 +6,8 @@ import unicodedata
 import numpy as np
 
 from align.features import GROUPS, chain
+from align.statistics.jumps import GAPS, JUMP, OF_ALL, OF_GAP, OTHERS
+from align.statistics.sampler_priors import LEXICAL, NULL, NULL_LEXICAL
 from align.text.numbers import normal_number
 
 
@@ -196,30 +198,98 @@ def lexical(pair):
     return np.concatenate([own, shares_and_margins(pair.dice), shares_and_margins(joint)], axis=2)
 
 
-def fixed_jump(distance):
-    return math.exp(-chain.JUMP_DECAY * abs(distance - 1)) + chain.JUMP_FLOOR
+def fixed_jumps(words):
+    """The chain's own jumps: the same from every word and over every gap."""
+    total = sum(math.exp(-chain.JUMP_DECAY * abs(d - 1)) + chain.JUMP_FLOOR for d in range(-100, 101))
+    return lambda place, gap, d: (math.exp(-chain.JUMP_DECAY * abs(d - 1)) + chain.JUMP_FLOOR) / total
 
 
-def chain_posterior(emission, null, jump=fixed_jump):
-    """p(a_k = j) by summing over all sequences of states, two for each source word: itself and its NULL."""
+def learnt_jumps(jumps):
+    """Jumps by class, smoothed by the formula; a place is that of a word, -1 the beginning."""
+    counts = jumps.counts.astype(float)
+    overall = counts.sum(axis=(0, 1)) + JUMP
+    overall /= overall.sum()
+    table = np.empty_like(counts)
+    for g in range(GAPS):
+        by_gap = counts[:, g].sum(axis=0) + OF_ALL * overall
+        by_gap /= by_gap.sum()
+        for own, row in zip(counts[:, g], table[:, g], strict=True):
+            row[:] = (own + OF_GAP * by_gap) / (own.sum() + OF_GAP)
+    table = table.tolist()
+
+    def of(words):
+        known = len(jumps.classes)
+        classes = [0, *(jumps.classes[word] if word < known else OTHERS for word in words)]
+        longest = jumps.longest
+        return lambda place, gap, d: table[classes[place + 1]][min(gap, GAPS) - 1][
+            longest + max(-longest, min(d, longest))
+        ]
+
+    return of
+
+
+def chain_posterior(emission, null, jump):
+    """p(a_k = j) by summing over all sequences of the last linked place and the words since then."""
     n, m = emission.shape
-    weights = np.array([[jump(b - a) for b in range(n)] for a in range(-1, n)])
-    start, jumps = weights[0] / weights[0].sum(), weights[1:] / weights[1:].sum(axis=1, keepdims=True)
-    spoken, silent = 1 - chain.NULL_PROBABILITY, chain.NULL_PROBABILITY
-    alive = np.zeros((m, 2 * n))
-    step = np.zeros((2 * n, 2 * n))
-    for a in range(n):
-        step[a, :n] = step[n + a, :n] = spoken * jumps[a]
-        step[a, n + a] = step[n + a, n + a] = silent
-    seen = [np.concatenate([emission[:, k], np.full(n, null[k])]) for k in range(m)]
-    alive[0] = np.concatenate([spoken * start, silent * start]) * seen[0]
-    for k in range(1, m):
-        alive[k] = (alive[k - 1] @ step) * seen[k]
-    ahead = np.ones((m, 2 * n))
-    for k in range(m - 2, -1, -1):
-        ahead[k] = step @ (seen[k + 1] * ahead[k + 1])
-    posterior = alive * ahead
-    return (posterior / posterior.sum(axis=1, keepdims=True))[:, :n].T
+    emission, most = emission.tolist(), GAPS - 1
+    states = [(j, since) for j in range(-1, n) for since in range(GAPS)]
+    alive, history = {(-1, 0): 1.0}, []
+    for k in range(m):
+        now = dict.fromkeys(states, 0.0)
+        for (place, since), mass in alive.items():
+            now[place, min(since + 1, most)] += mass * null[k]
+            for j in range(n):
+                now[j, 0] += mass * jump(place, since + 1, j - place) * emission[j][k]
+        total = sum(now.values())
+        alive = {state: mass / total for state, mass in now.items() if mass > 0}
+        history.append(alive)
+    onward = {(place, since): jump(place, since + 1, n - place) for place, since in alive}
+    result = np.zeros((n, m))
+    for k in range(m - 1, -1, -1):
+        total = sum(mass * onward[state] for state, mass in history[k].items())
+        for (place, since), mass in history[k].items():
+            if since == 0:
+                result[place, k] = mass * onward[place, since] / total
+        if k:
+            onward = {
+                (place, since): onward.get((place, min(since + 1, most)), 0.0) * null[k]
+                + sum(
+                    jump(place, since + 1, j - place) * emission[j][k] * onward.get((j, 0), 0.0)
+                    for j in range(n)
+                )
+                for place, since in history[k - 1]
+            }
+    return result
+
+
+def tables(pair):
+    """p(target|source), p(source|target), and the odds of NULL of target and of source words."""
+    links, odds = pair.resources.links, NULL / (1 - NULL)
+    if links is None:
+        nulls = (odds * np.array(each) for each in (pair.null_forward, pair.null_reverse))
+        return pair.forward, pair.reverse, *nulls
+    sizes = len(links.forward_totals), len(links.reverse_totals)
+
+    def null(table, ids):
+        total = float(table.sum()) + NULL_LEXICAL * len(table)
+        return np.array([odds * (each + NULL_LEXICAL) / total for each in pair.look_up(table, ids)])
+
+    of_source = np.array(pair.look_up(links.forward_totals, pair.source_ids)) + LEXICAL * sizes[1]
+    of_target = np.array(pair.look_up(links.reverse_totals, pair.target_ids)) + LEXICAL * sizes[0]
+    return (
+        (pair.links_forward + LEXICAL) / of_source[:, None],
+        (pair.links_reverse + LEXICAL) / of_target,
+        null(links.null_forward, pair.target_ids),
+        null(links.null_reverse, pair.source_ids),
+    )
+
+
+def both_chains(pair, forward, reverse, null_target, null_source):
+    """The posteriors both ways, given emissions and what NULL emits."""
+    links = pair.resources.links
+    of = (fixed_jumps,) * 2 if links is None else tuple(map(learnt_jumps, links.jumps))
+    ahead = chain_posterior(forward, null_target, of[0](pair.source_ids))
+    return ahead, chain_posterior(reverse.T, null_source, of[1](pair.target_ids)).T
 
 
 def chain_posteriors(pair):
@@ -236,45 +306,27 @@ def chain_posteriors(pair):
         np.array([chain.EMISSION_FLOOR + chain.UNSEEN_EMISSION * (count == 0) for count in counts])
         for counts in (pair.source_counts, pair.target_counts)
     ]
-    nulls = [np.array(each) + chain.EMISSION_FLOOR for each in (pair.null_forward, pair.null_reverse)]
-    forward = chain_posterior(pair.forward + extra + floors[0][:, None], nulls[0])
-    reverse = chain_posterior((pair.reverse + extra + floors[1][None]).T, nulls[1]).T
-    return forward, reverse
+    forward, reverse, *nulls = tables(pair)
+    return both_chains(
+        pair,
+        forward + extra + floors[0][:, None],
+        reverse + extra + floors[1][None],
+        *(null + chain.EMISSION_FLOOR for null in nulls),
+    )
 
 
 def chain_group(pair):
     forward, reverse = chain_posteriors(pair)
-    joint = np.sqrt(forward * reverse)
+    joint = np.sqrt(forward * reverse).round(12)  # so that equals are equal
     logs = np.vectorize(scaled_log)(joint * joint)
     return np.concatenate(
         [np.stack([forward, reverse, joint, logs], axis=2), shares_and_margins(joint)], axis=2
     )
 
 
-def table_posteriors(pair, links, links_forward, links_reverse, null_odds=1.0):
-    """The chain again, over tables of expected links and jumps."""
-    sizes = len(links.forward_totals), len(links.reverse_totals)
-
-    def jump(counted):
-        centre = len(counted) // 2
-        return lambda d: 0.5 + (float(counted[centre + d]) if abs(d) <= centre else 0.0)
-
-    def null(table, ids):
-        total = float(table.sum()) + 1e-3 * len(table)
-        return [null_odds * (each + 1e-3) / total for each in pair.look_up(table, ids)]
-
-    totals = np.array(pair.look_up(links.forward_totals, pair.source_ids)) + 3e-4 * sizes[1]
-    forward = chain_posterior(
-        (links_forward + 3e-4) / totals[:, None],
-        null(links.null_forward, pair.target_ids),
-        jump(links.forward_jumps),
-    )
-    totals = np.array(pair.look_up(links.reverse_totals, pair.target_ids)) + 3e-4 * sizes[0]
-    reverse = chain_posterior(
-        ((links_reverse + 3e-4) / totals).T,
-        null(links.null_reverse, pair.source_ids),
-        jump(links.reverse_jumps),
-    ).T
+def table_posteriors(pair):
+    """The chain again, over the tables alone."""
+    forward, reverse = both_chains(pair, *tables(pair))
     joint = np.sqrt(forward * reverse)
     logs = np.vectorize(scaled_log)(joint * joint)
     own = np.stack([forward, reverse, joint, logs], axis=2)
@@ -282,7 +334,7 @@ def table_posteriors(pair, links, links_forward, links_reverse, null_odds=1.0):
 
 
 def posterior_group(pair):
-    joint, own = table_posteriors(pair, pair.resources.links, pair.links_forward, pair.links_reverse)
+    joint, own = table_posteriors(pair)
     padded = np.pad(joint, 1)
     before, after = padded[:-2, :-2], padded[2:, 2:]
     around = np.stack([before, after, np.sqrt(before * after)], axis=2)

@@ -18,6 +18,7 @@ from align.model.folder import Model
 from align.model.reading import read_description
 from align.model.weights import missing_note
 from align.statistics.expected_links import ExpectedLinks
+from align.statistics.jumps import GAPS, OTHERS
 from tests.align import toy
 
 
@@ -39,8 +40,9 @@ def files(folder):
 
 
 def with_links(model, name="links"):
-    twelve, jumps = np.full(12, 2.0, dtype=np.float32), np.ones(7, dtype=np.float32)
-    links = ExpectedLinks(*[twelve] * 6, jumps, jumps)
+    twelve, jumps = np.full(12, 2.0, dtype=np.float32), np.ones((2, GAPS, 7), dtype=np.float32)
+    classes = np.full(12, OTHERS, dtype=np.int32)
+    links = ExpectedLinks(*[twelve] * 6, jumps, jumps, classes, classes)
     return replace(model, resources=replace(model.resources, **{name: links}))
 
 
@@ -90,7 +92,7 @@ class TestSaved:
         with_links(model).save(linked)
         loaded = Model.load(linked).resources.links
         assert loaded.null_forward.tolist() == [2.0] * 12
-        assert len(loaded.forward_jumps) == 7
+        assert loaded.jumps[0].longest == 3
         Model.load(linked).save(tmp_path / "again", lexicon_from=linked / "lexicon")
         assert files(tmp_path / "again") == files(linked)
         name = "lexicon/links/forward.npy"
@@ -177,7 +179,7 @@ class TestDamaged:
     def test_other_jumps_than_told(self, folder, tmp_path):
         with_links(Model.load(folder)).save(tmp_path / "with")
         (tmp_path / "with" / "checksums.tsv").unlink()
-        np.save(tmp_path / "with/lexicon/links/forward_jumps.npy", np.ones(5, dtype=np.float32))
+        np.save(tmp_path / "with/lexicon/links/forward_jumps.npy", np.ones((2, GAPS, 5), dtype=np.float32))
         with pytest.raises(
             InputError, match=r"links: numbers of jumps \[5, 7\], not \[7, 7\]; get the model"
         ):
@@ -230,8 +232,8 @@ class TestDamaged:
         assert not marker.exists()
 
     def test_a_format_of_another_version(self, folder):
-        edit(folder, format=2)
-        with pytest.raises(InputError, match="model.json: format 2, but version .* of liaison reads 1"):
+        edit(folder, format=1)
+        with pytest.raises(InputError, match="model.json: format 1, but version .* of liaison reads 2"):
             Model.load(folder)
         edit(folder, format="x")
         with pytest.raises(InputError, match="model.json: says no format version"):

@@ -9,6 +9,7 @@ from align.data.corpus import Corpus, Sentences
 from align.statistics import candidates, sampler
 from align.statistics import sampler_priors as prior
 from align.statistics.cooccurrence import sealed
+from align.statistics.jumps import BEGINNING, GAPS, OTHERS, Jumps
 from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import SCALE, Posteriors
 from align.statistics.sampler import Average, Block, ChainSettings, Schedule, Sums, run_chain
@@ -106,8 +107,14 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
 
     ``allowed`` has the places each word may come from, ``links`` the place it does come from.
     """
-    centre = len(jumps) // 2
+    distances, classes = jumps
+    centre = distances.shape[2] // 2
     found = []
+
+    def jump(line, place, to, gap):
+        of_class = BEGINNING if place < 0 else classes[line[place]]
+        return float(distances[of_class, min(gap, GAPS) - 1, centre + to - place])
+
     for pair in range(len(hidden)):
         n = len(hidden[pair])
         for k, word in enumerate(observed[pair]):
@@ -117,15 +124,18 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
                 for q, a in enumerate(links[p])
                 if (p, q) != (pair, k)
             ]
-            before = next((a for a in links[pair][:k][::-1] if a >= 0), -1)
-            after = next((a for a in links[pair][k + 1 :] if a >= 0), n)
+            line, m = hidden[pair], len(observed[pair])
+            last = next((q for q in range(k - 1, -1, -1) if links[pair][q] >= 0), -1)
+            following = next((q for q in range(k + 1, m) if links[pair][q] >= 0), m)
+            before = links[pair][last] if last >= 0 else -1
+            after = links[pair][following] if following < m else n
             made = [sum(a == j for q, a in enumerate(links[pair]) if q != k) for j in range(n)]
             weights = []
             for j, maker in enumerate(hidden[pair]):
                 both = others.count((maker, word)) + prior.LEXICAL
                 weight = both / (sum(s == maker for s, _ in others) + prior.LEXICAL * words)
                 if model > 0:
-                    weight *= jumps[centre + j - before] * jumps[centre + after - j]
+                    weight *= jump(line, before, j, k - last) * jump(line, j, after, following - k)
                 if model == 2:
                     seen = prior.FERTILITY_WEIGHT * prior.FERTILITY.astype(float)
                     for p in range(len(hidden)):
@@ -140,7 +150,7 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
             null /= sum(s is None for s, _ in others) + prior.NULL_LEXICAL * words
             null *= prior.NULL / (1 - prior.NULL)
             if model > 0:
-                null *= jumps[centre + after - before]
+                null *= jump(line, before, after, following - last)
             sums = np.cumsum([*weights, null])
             found.append(np.array(weights) / sums[-1])
             drawn = int(np.searchsorted(sums, generator.uniform() * sums[-1], side="right"))
@@ -171,7 +181,9 @@ def test_a_sweep_is_its_formula(side, model, least):
     sampler._begin(block, choices, state, table, 0.3)
     sampler._count_fertility(block, choices, state.fertility)
     state.fertility[:] += np.float32(prior.FERTILITY_WEIGHT) * prior.FERTILITY
-    jumps = np.random.default_rng(1).random(2 * 10 + 1).astype(np.float32)
+    generator = np.random.default_rng(1)
+    classes = generator.integers(OTHERS, OTHERS + 3, words).astype(np.int32)
+    jumps = generator.random((OTHERS + 3, GAPS, 2 * 10 + 1)).astype(np.float32), classes
 
     def nested(values, offsets):
         return [values[a:b].tolist() for a, b in pairwise(offsets)]
@@ -190,7 +202,7 @@ def test_a_sweep_is_its_formula(side, model, least):
         nested(observed.ids, observed.offsets),
         allowed,
         twins,
-        jumps.astype(float),
+        jumps,
         model,
         words,
         Generator(state.generator[0]),
@@ -277,8 +289,10 @@ def test_a_text_in_blocks_is_sampled_as_the_whole(side):
         parts = [(block, candidates.find(block, lexicon)) for block in blocks]
         found.append(sampled(parts, lexicon, side, schedule, seed=9))
     np.testing.assert_array_equal(found[0][0], found[1][0])
-    for whole, cut in zip(found[0][1], found[1][1], strict=True):
-        np.testing.assert_array_equal(whole, cut)
+    whole, cut = found[0][1], found[1][1]
+    np.testing.assert_array_equal(whole.jumps.counts, cut.jumps.counts)
+    np.testing.assert_array_equal(whole.links, cut.links)
+    np.testing.assert_array_equal(whole.null_links, cut.null_links)
 
 
 def test_empty_short_and_very_long_sentences():
@@ -293,7 +307,7 @@ def test_empty_short_and_very_long_sentences():
     for posterior, found in both:
         assert len(posterior) == 1 + 700 * 650 + 8
         assert np.isfinite(found.links).all()
-    assert [len(found.jumps) for _, found in both] == [2 * 701 + 1, 2 * 651 + 1]
+    assert [found.jumps.longest for _, found in both] == [701, 651]
     nothing = Corpus(*(Sentences.from_lists([]) for _ in range(2)))
     assert all(len(each[0]) == 0 for each in sample(nothing, 0, Schedule(1, 1, 1, 1, 1))[1])
 
@@ -311,7 +325,8 @@ def test_a_prior_decides_where_the_text_does_not():
     schedule = Schedule(4, 2, 2, 6, 4)
     crossed = np.array([0, 9, 9, 0], dtype=np.float32)
     totals, none = np.full(2, 9, dtype=np.float32), np.zeros(2, dtype=np.float32)
-    crossing = LexicalPrior(crossed, totals, none, np.array([50, 0, 50, 0, 50], dtype=np.float32))
+    level = np.tile(np.array([50, 0, 50, 0, 50], dtype=np.float32), (OTHERS + 1, GAPS, 1))
+    crossing = LexicalPrior(crossed, totals, none, Jumps(level, np.full(2, OTHERS, dtype=np.int32)))
     both, found = sample(corpus, 2, schedule, priors=(crossing, crossing))
     for pair in dense(corpus, both, found):
         for values in pair:

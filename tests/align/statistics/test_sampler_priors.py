@@ -1,11 +1,11 @@
 """Prior counts of links: those of another corpus over new words, and those of words spelt alike."""
 
 import numpy as np
-import pytest
 
 from align.data.corpus import Corpus, Sentences
 from align.statistics import sampler_priors as prior
 from align.statistics.expected_links import ExpectedLinks
+from align.statistics.jumps import GAPS, OTHERS, Jumps
 from align.statistics.lexicon import estimate
 from align.statistics.sampler import SampledLinks, expected_links
 from align.statistics.sampler_priors import LexicalPrior
@@ -21,6 +21,15 @@ def row(*values):
     return np.array(values, dtype=np.float32)
 
 
+def jumps(*values, words=3, count=OTHERS + 1):
+    """The same counts from each class over each gap."""
+    return Jumps(np.tile(row(*values), (count, GAPS, 1)), np.full(words, OTHERS, dtype=np.int32))
+
+
+def classes(*values):
+    return np.array(values, dtype=np.int32)
+
+
 class TestFromLinks:
     def test_cells_words_and_totals_move(self):
         # old words 0, 1, 2; the new corpus has 2 as 0 and 0 as 1, and pairs them otherwise
@@ -31,7 +40,13 @@ class TestFromLinks:
         assert prior._cells_in(old, new, ids, ids).tolist() == [2, -1, -1, -1, 0]
         links = ExpectedLinks(
             *(row(1, 2, 3, 4, 5), row(6, 7, 8, 9, 10)),
-            *(row(3, 7, 5), row(14, 16, 10), row(0.5, 1, 2), row(3, 4, 5), row(1, 2, 3), row(4, 5, 6)),
+            *(row(3, 7, 5), row(14, 16, 10), row(0.5, 1, 2), row(3, 4, 5)),
+            *(
+                jumps(1, 2, 3, count=4).counts,
+                jumps(4, 5, 6, count=4).counts,
+                classes(1, 2, 3),
+                classes(1, 1, 2),
+            ),
         )
         forward, reverse = prior.from_links(links, old, new, ids, ids, weight=0.5)
         assert forward.links.tolist() == [2.5, 0, 0.5]
@@ -40,8 +55,10 @@ class TestFromLinks:
         assert reverse.totals.tolist() == [5, 7]
         assert forward.null_links.tolist() == [1, 0.25]
         assert reverse.null_links.tolist() == [2.5, 1.5]
-        assert forward.jumps.tolist() == [0.5, 1, 1.5]
-        assert reverse.jumps.tolist() == [2, 2.5, 3]
+        # whatever a link is worth, jumps are those of the language
+        assert forward.jumps.counts[:, 0].tolist() == [[1, 2, 3]] * 4
+        assert forward.jumps.classes.tolist() == [3, 1]
+        assert reverse.jumps.classes.tolist() == [2, 1]
 
 
 def subsequence(a, b):
@@ -94,31 +111,23 @@ class TestSpelling:
 
 def test_priors_are_added():
     one = LexicalPrior(row(1), row(2), row(3))
-    other = LexicalPrior(row(10), row(20), row(30), row(1, 2, 3))
+    other = LexicalPrior(row(10), row(20), row(30), jumps(1, 2, 3))
     for found in (one.plus(other), other.plus(one)):
         assert [values.tolist() for values in (found.links, found.totals, found.null_links)] == [
             [11],
             [22],
             [33],
         ]
-        assert found.jumps.tolist() == [1, 2, 3]
-
-
-def test_jumps_are_cut_or_filled_up():
-    none = np.zeros(0, dtype=np.float32)
-    jumps = LexicalPrior(none, none, none, np.arange(1, 6, dtype=np.float32))
-    assert jumps.jumps_to(1).tolist() == [2, 3, 4]
-    assert jumps.jumps_to(3).tolist() == [0, 1, 2, 3, 4, 5, 0]
-    assert LexicalPrior(none, none, none).jumps_to(1).tolist() == [0, 0, 0]
+        assert found.jumps is other.jumps
 
 
 def test_expected_links_keep_the_prior():
     lexicon = lexicon_of([([0, 1], [0, 1])], 2, 2)
-    found = SampledLinks(row(1, 2, 3, 4), row(1, 1), row(0, 0, 5, 0, 0))
-    before = LexicalPrior(row(1, 1, 1, 1), row(9, 9), row(2, 2), row(1, 1, 1))
+    found = SampledLinks(row(1, 2, 3, 4), row(1, 1), jumps(0, 0, 5, 0, 0, words=2))
+    before = LexicalPrior(row(1, 1, 1, 1), row(9, 9), row(2, 2), jumps(1, 1, 1, words=2))
     links = expected_links(lexicon, (found, found), (before, before))
     assert links.forward.tolist() == links.reverse.tolist() == [2, 3, 4, 5]
     assert links.forward_totals.tolist() == [12, 16]
     assert links.reverse_totals.tolist() == [13, 15]
     assert links.null_forward.tolist() == links.null_reverse.tolist() == [3, 3]
-    assert links.forward_jumps.tolist() == pytest.approx([0, 1, 6, 1, 0])
+    assert links.forward_jumps[:, 0].tolist() == [[0, 1, 6, 1, 0]] * 2
