@@ -43,7 +43,7 @@ OF_GAP, OF_ALL = 100.0, 20.0
 _LEAST_COUNT, _MOST_CLASSES = 100, 1500
 
 # Numbers that the counts of a corpus take at most: with long sentences fewer words have a class.
-_MOST_NUMBERS = 1_000_000
+MOST_NUMBERS = 1_000_000
 
 
 def word_classes(counts: np.ndarray, longest: int) -> np.ndarray:
@@ -62,7 +62,7 @@ def word_classes(counts: np.ndarray, longest: int) -> np.ndarray:
         ``OTHERS``, or a number above it that no other word has, the most frequent word's first; of words
         equally frequent the one of the lower id.
     """
-    room = min(_MOST_CLASSES, _MOST_NUMBERS // (GAPS * (2 * longest + 1)))
+    room = min(_MOST_CLASSES, MOST_NUMBERS // (GAPS * (2 * longest + 1)))
     order = np.argsort(-counts.astype(np.int64), kind="stable")[:room]
     order = order[counts[order] >= _LEAST_COUNT]
     classes = np.full(len(counts), OTHERS, dtype=np.int32)

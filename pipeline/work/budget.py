@@ -31,6 +31,9 @@ DISK_A_BYTE = {"preprocess": 3.5, "lexicon": 1.0, "align": 1.5}
 # Finding the candidates of a block of pairs, and a chain's own block.
 _BLOCK = 25 * MB
 
+# Numbers that the jumps of a chain take at most (align.statistics.jumps.MOST_NUMBERS).
+JUMPS = 1_000_000
+
 
 def parse_memory(text: str) -> int:
     """Return the bytes of a ``--memory`` as given.
@@ -67,6 +70,7 @@ def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) ->
     together = 44 * cells
     # Of so long a text a word may come more often than float32 counts: the links are float64 then.
     chain = (12 if tokens < 1 << 28 else 16) * cells + 2 * tokens + 32 * words + _BLOCK
+    chain += 48 * min(JUMPS, 3 * tokens)  # their counts and probabilities
     return BASE + 200 * words + max(together, 16 * cells + workers * chain)
 
 

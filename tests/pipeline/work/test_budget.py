@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from align.data.corpus import Corpus, Sentences
+from align.statistics import jumps
 from align.statistics.cooccurrence import index
 from align.statistics.lexicon import estimate
 from align.statistics.mapper import Threads
@@ -49,3 +50,16 @@ def test_the_index_and_model_1(sizes, jobs):
     estimating, _ = taken(lambda: estimate(cooccurrence, *sizes, iterations=2, mapper=mapper))
     there = sum(array.nbytes for array in (*cooccurrence.source, *cooccurrence.target))
     assert estimating + there <= cooccurrence.memory(jobs=jobs) + SOME
+
+
+def test_jumps_take_no_more_than_they_may():
+    """The budget is imported where statistics are not: the number stands in both places."""
+    assert budget.JUMPS == jumps.MOST_NUMBERS
+    counts = np.full(5000, 1000)
+    classes = jumps.word_classes(counts, 100)
+
+    def a_sweep():
+        none = jumps.Jumps.none(classes, 100)
+        return none.plus(jumps.Jumps.none(classes, 100)).probabilities
+
+    assert taken(a_sweep)[0] < 48 * budget.JUMPS
