@@ -42,7 +42,7 @@ COSINE_EMISSION = 0.5
 COSINE_THRESHOLD = 0.3
 
 # A state less probable than this, by what comes before it, is left out.
-UNLIKELY = 1e-5
+UNLIKELY = 1e-3
 
 # The longest of the fixed jumps.
 _FIXED_REACH = 100
@@ -184,7 +184,16 @@ def run_chains(
     made, hidden = (block.target, block.source) if ahead else (block.source, block.target)
     _run_chains(
         *(block.shapes, block.offsets, wanted, emissions),
-        *(made.starts, null, hidden.starts, jumps.classes, jumps.probabilities, ahead, UNLIKELY, result),
+        *(
+            made.starts,
+            null.astype(np.float32),
+            hidden.starts,
+            jumps.classes,
+            jumps.probabilities,
+            ahead,
+            np.float32(UNLIKELY),
+            result,
+        ),
     )
     return result
 
@@ -197,9 +206,10 @@ def _run_chains(  # type: ignore[no-untyped-def]
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         most_states, most_times = max(most_states, n if ahead else m), max(most_times, m if ahead else n)
-    emission_memory = np.empty(most_times * most_states)
-    memory = np.empty((2, GAPS * most_times * most_states))
-    places = np.empty((2, most_times * most_states), dtype=np.int32)
+    emission_memory = np.empty(most_times * most_states, dtype=np.float32)
+    memory = np.empty((2, GAPS * most_times * most_states), dtype=np.float32)
+    following = np.empty(most_states, dtype=np.int64)
+    weights = np.empty(most_states, dtype=np.float32)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         if not wanted[i] or n == 0 or m == 0:
@@ -214,29 +224,33 @@ def _run_chains(  # type: ignore[no-untyped-def]
         alpha = memory[0, :size].reshape(times, GAPS, states)
         beta = memory[1, :size].reshape(times, GAPS, states)
         words = classes[hidden_starts[i] : hidden_starts[i + 1]]
-        _run_chain(emission, null[starts[i] : starts[i + 1]], words, jumps, unlikely, alpha, beta, places)
+        quiet = null[starts[i] : starts[i + 1]]
+        _run_chain(emission, quiet, words, jumps, unlikely, alpha, beta, following, weights)
         for s in range(states):
             for t in range(times):
                 result[offsets[i] + s * a_state + t * a_time] = alpha[t, 0, s] * beta[t, 0, s]
 
 
 @kernel(error_model="numpy")
-def _run_chain(emission, null, words, jumps, unlikely, alpha, beta, places):  # type: ignore[no-untyped-def]
+def _run_chain(  # type: ignore[no-untyped-def]
+    emission, null, words, jumps, unlikely, alpha, beta, following, weights
+):
     """Forward-backward over one sentence: the posterior of word s at time t is alpha[t, 0, s] beta[t, 0, s].
 
     A state (g, s) at time t says that the last linked word was made by word s, g words before: g is 0, 1, or
     2 and more. That nothing is linked yet is a state too. ``emission`` is (times, states), ``words`` the
-    classes of the states; ``alpha`` and ``beta`` are (times, GAPS, states). What comes before time t is
-    scaled to sum to 1; a state that has no more of it than ``unlikely`` goes no further.
+    classes of the states; ``alpha`` and ``beta`` are (times, GAPS, states), the last two are room. What
+    comes before time t is scaled to sum to 1; a state that has no more of it than ``unlikely`` goes no
+    further.
     """
     times, states = emission.shape
-    scales = np.empty(times)
-    nothing, most = 1.0, GAPS - 1
+    scales = np.empty(times, dtype=np.float32)
+    nothing, most = np.float32(1.0), GAPS - 1
     for t in range(times):
         reach = alpha[t, 0]
-        reach[:] = 0.0
+        reach[:] = np.float32(0.0)
         _spread(nothing, jumps[BEGINNING, min(t, most)], -1, reach)
-        alpha[t, 1:] = 0.0
+        alpha[t, 1:] = np.float32(0.0)
         if t > 0:
             for g in range(GAPS):
                 before, later = alpha[t - 1, g], alpha[t, min(g + 1, most)]
@@ -251,51 +265,51 @@ def _run_chain(emission, null, words, jumps, unlikely, alpha, beta, places):  # 
         for g in range(GAPS):
             for s in range(states):
                 total += alpha[t, g, s]
-        scales[t] = total
-        nothing /= total
+        scales[t] = np.float32(1.0) / total
+        nothing *= scales[t]
         for g in range(GAPS):
             for s in range(states):
-                alpha[t, g, s] /= total
+                alpha[t, g, s] *= scales[t]
     end = nothing * _jump(jumps[BEGINNING, min(times, most)], states + 1)
-    beta[:] = 0.0
+    beta[:] = np.float32(0.0)
     for g in range(GAPS):
         for s in range(states):
             if alpha[times - 1, g, s] > unlikely:
                 beta[times - 1, g, s] = _jump(jumps[words[s], g], states - s)
                 end += alpha[times - 1, g, s] * beta[times - 1, g, s]
-    beta[times - 1] /= end
+    for g in range(GAPS):
+        for s in range(states):
+            beta[times - 1, g, s] /= end
     for t in range(times - 2, -1, -1):
         count = 0
-        following, onward = places[0], beta[t + 1, 0]
+        onward = beta[t + 1, 0]
         for s in range(states):
-            onward_s = onward[s]
-            if onward_s > 0.0:
+            if onward[s] > np.float32(0.0):
                 following[count] = s
+                weights[count] = emission[t + 1, s] * onward[s] * scales[t + 1]
                 count += 1
+        quiet = null[t + 1] * scales[t + 1]
         for g in range(GAPS):
             later = beta[t + 1, min(g + 1, most)]
             for s in range(states):
                 if alpha[t, g, s] > unlikely:
-                    row = jumps[words[s], g]
-                    total = null[t + 1] * later[s]
+                    row, total = jumps[words[s], g], quiet * later[s]
                     for at in range(count):
-                        o = following[at]
-                        total += _jump(row, o - s) * emission[t + 1, o] * onward[o]
-                    beta[t, g, s] = total / scales[t + 1]
+                        total += _jump(row, following[at] - s) * weights[at]
+                    beta[t, g, s] = total
 
 
 @kernel(error_model="numpy")
 def _spread(mass, row, place, reach):  # type: ignore[no-untyped-def]
     """Add to ``reach[o]`` what jumps from a place to o."""
     centre, states = len(row) // 2, len(reach)
-    first, last = max(place - centre, 0), min(place + centre + 1, states)
-    for o in range(first):
-        reach[o] += mass * row[0]
-    shift = centre - place
-    for o in range(first, last):
-        reach[o] += mass * row[o + shift]
-    for o in range(last, states):
-        reach[o] += mass * row[-1]
+    if place <= centre and states - place <= centre + 1:
+        near = row[centre - place :]
+        for o in range(states):
+            reach[o] += mass * near[o]
+        return
+    for o in range(states):
+        reach[o] += mass * _jump(row, o - place)
 
 
 @kernel(error_model="numpy")
