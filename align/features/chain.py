@@ -41,7 +41,8 @@ SAME_NAME_EMISSION = 0.1
 COSINE_EMISSION = 0.5
 COSINE_THRESHOLD = 0.3
 
-# A state less probable than this, by what comes before it, is left out.
+# From a state that is less probable than this, by what comes before it, nothing goes on; where it is less by
+# three more powers of ten, its own posterior is 0.
 UNLIKELY = 1e-3
 
 # The longest of the fixed jumps.
@@ -245,7 +246,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
     """
     times, states = emission.shape
     scales = np.empty(times, dtype=np.float32)
-    nothing, most = np.float32(1.0), GAPS - 1
+    nothing, most, faint = np.float32(1.0), GAPS - 1, unlikely * np.float32(1e-3)
     for t in range(times):
         reach = alpha[t, 0]
         reach[:] = np.float32(0.0)
@@ -274,7 +275,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
     beta[:] = np.float32(0.0)
     for g in range(GAPS):
         for s in range(states):
-            if alpha[times - 1, g, s] > unlikely:
+            if alpha[times - 1, g, s] > faint:
                 beta[times - 1, g, s] = _jump(jumps[words[s], g], states - s)
                 end += alpha[times - 1, g, s] * beta[times - 1, g, s]
     for g in range(GAPS):
@@ -284,7 +285,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
         count = 0
         onward = beta[t + 1, 0]
         for s in range(states):
-            if onward[s] > np.float32(0.0):
+            if alpha[t + 1, 0, s] > unlikely:
                 following[count] = s
                 weights[count] = emission[t + 1, s] * onward[s] * scales[t + 1]
                 count += 1
@@ -292,7 +293,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
         for g in range(GAPS):
             later = beta[t + 1, min(g + 1, most)]
             for s in range(states):
-                if alpha[t, g, s] > unlikely:
+                if alpha[t, g, s] > (faint if g == 0 else unlikely):
                     row, total = jumps[words[s], g], quiet * later[s]
                     for at in range(count):
                         total += _jump(row, following[at] - s) * weights[at]
