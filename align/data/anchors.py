@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -65,8 +66,13 @@ class SideTokens(NamedTuple):
 
 def hash_words(words: Iterable[str]) -> np.ndarray:
     """Return a 64-bit hash of each word, uint64: the same on every machine."""
-    digests = (blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest() for word in words)
-    return np.frombuffer(b"".join(digests), dtype="<u8")
+    return np.frombuffer(b"".join(map(_digest, words)), dtype="<u8")
+
+
+# Most words of some lines are those of the lines before. So many take about 10 MB.
+@lru_cache(maxsize=1 << 16)
+def _digest(word: str) -> bytes:
+    return blake2b(word.encode("utf-8", "surrogatepass"), digest_size=8).digest()
 
 
 def text_tokens(lines: Sequence[str]) -> SideTokens:

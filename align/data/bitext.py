@@ -12,6 +12,7 @@ import codecs
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -250,13 +251,13 @@ def _check_one_side(texts: Sequence[str], where: str, advice: Advice) -> None:
 def _row_of_files(
     pair: tuple[bytes | None, bytes | None], sides: tuple[_Lines, _Lines], encoding: str
 ) -> Row:
-    number, texts = sides[0].count - 1, []
-    for name, line, lines in zip(SIDES, pair, sides, strict=True):
-        text, problem, detail = _decode(line, lines, encoding)
-        if problem:
-            return Row(number, "", "", problem, f"{name}: {detail}")
-        texts.append(text)
-    return Row(number, *texts)
+    number, (source, target) = sides[0].count - 1, pair
+    if source is not None and target is not None:
+        with suppress(UnicodeDecodeError):
+            return Row(number, source.decode(encoding), target.decode(encoding))
+    found = (_decode(line, lines, encoding)[1:] for line, lines in zip(pair, sides, strict=True))
+    name, problem, detail = next((name, *each) for name, each in zip(SIDES, found, strict=True) if each[0])
+    return Row(number, "", "", problem, f"{name}: {detail}")
 
 
 def _read_joined(

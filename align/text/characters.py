@@ -79,7 +79,7 @@ def keep_clusters(cut: Pieces) -> Pieces:
     """Return a function that cuts text to pieces as ``cut`` does, but never within a grapheme cluster."""
 
     def whole(text: str) -> list[str]:
-        if _JOINING.search(text) is None:
+        if text.isascii() or _JOINING.search(text) is None:
             return cut(text)
         pieces: list[str] = []
         # A keycap is no digit of the number in front of it.

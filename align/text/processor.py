@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
+from itertools import compress, count
 from typing import Any, NamedTuple, TypeVar
 
 from align.core.errors import InputError
@@ -188,9 +189,9 @@ class TextProcessor:
 
 def before_numbers(chunks: Sequence[str], numbered: Mapping[str, Cut]) -> Iterator[tuple[int, Cut]]:
     """Yield places of chunks that a number follows and ``numbered`` has another cut of, and that cut."""
-    for place, chunk in enumerate(chunks):
-        if chunk in numbered and chunks[place + 1 : place + 2] and chunks[place + 1][:1].isdigit():
-            yield place, numbered[chunk]
+    for place in compress(count(), map(numbered.__contains__, chunks)):
+        if chunks[place + 1 : place + 2] and chunks[place + 1][:1].isdigit():
+            yield place, numbered[chunks[place]]
 
 
 _WHOLE = Cutter(lambda chunk, number_follows: [chunk], lambda chunk: False)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -70,7 +70,9 @@ class Summary:
     def save(self, folder: Path, *, made_from: str) -> None:
         """Write it beside the shard's other files, as their checkpoint."""
         files = shard_files(folder, self.number)
-        checkpoint.save(files.pop("summary"), asdict(self), files.values(), made_from=made_from)
+        # Not by ``asdict``, which copies each of the thousands of words.
+        values = {**vars(self), "sides": [vars(side) for side in self.sides]}
+        checkpoint.save(files.pop("summary"), values, files.values(), made_from=made_from)
 
     @classmethod
     def load(cls, folder: Path, number: int, *, made_from: str) -> Summary | None:
