@@ -107,14 +107,14 @@ def test_an_odd_value_is_refused_with_its_line(file, line, told):
     [
         ("[train]", "[tarin]", r"tiny.toml:12: no section \[tarin\]; did you mean 'train'"),
         ("[train]\nlam = 1", "train = 1", r"tiny.toml:12: \[vectors\] has no key 'train'"),
-        ("[train]", "[[train]]", r"tiny.toml:12: a section is there once; write \[train\]"),
-        ('name = "tiny"\n', "", r"tiny.toml: corpus.name is missing"),
-        ('name = "tiny"', 'name = "../up"', r"tiny.toml: corpus.name: '../up' cannot name a folder"),
         (
             'target = "fr"\nfiles',
             'target = "fr"\nurl = "http://x/y.tgz"\nfiles',
             r"tiny.toml: corpus.files: .*keep one",
         ),
+        ("[train]", "[[train]]", r"tiny.toml:12: a section is there once; write \[train\]"),
+        ('name = "tiny"\n', "", r"tiny.toml: corpus.name is missing"),
+        ('name = "tiny"', 'name = "../up"', r"tiny.toml: corpus.name: '../up' cannot name a folder"),
     ],
 )
 def test_odd_files_are_refused_with_the_line(file, old, new, told):
