@@ -18,6 +18,7 @@ import socket
 import subprocess
 import sys
 import tempfile
+import threading
 from functools import cache
 from pathlib import Path
 
@@ -148,11 +149,36 @@ def _prepare():
     gc.freeze()
 
 
-def _main():
-    _prepare()
-    with socket.socket(fileno=int(sys.argv[1])) as place:
-        sys.argv = _serve(place)
-    first, *rest = sys.argv
+class Fork:
+    """Stands in for ``subprocess.Popen`` in a command: a Python program is begun in a copy of its process."""
+
+    def __init__(self, words):
+        self.returncode, self.pid = None, os.fork()
+        if self.pid == 0:
+            _go(words[1:])
+
+
+def _go(words):
+    """Do what Python does with its words, and end; what the system takes back is not taken apart before."""
+    status = 0
+    try:
+        _run(words)
+    except SystemExit as ended:
+        status = ended.code if isinstance(ended.code, int) else int(ended.code is not None)
+        if not isinstance(ended.code, int | None):
+            print(ended.code, file=sys.stderr)
+    except BaseException:
+        status = 1
+        sys.excepthook(*sys.exc_info())
+    threading._shutdown()
+    atexit._run_exitfuncs()
+    with contextlib.suppress(OSError, ValueError):
+        sys.stdout.flush(), sys.stderr.flush()
+    os._exit(status & 255)
+
+
+def _run(words):
+    first, *rest = sys.argv = words
     sys.path[0] = str(Path(first).resolve().parent) if first[0] != "-" else os.getcwd()
     sys.path[1:1] = filter(None, os.environ.get("PYTHONPATH", "").split(os.pathsep))
     if first == "-c":
@@ -163,6 +189,13 @@ def _main():
         runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
     else:
         runpy.run_path(first, run_name="__main__")
+
+
+def _main():
+    _prepare()
+    with socket.socket(fileno=int(sys.argv[1])) as place:
+        words = _serve(place)
+    _go(words)
 
 
 if __name__ == "__main__":

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import prepared
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FAST = ["--set", "embed.dim=10", "--set", "embed.epochs=1", "--set", "lexicon.chains=4", "--jobs", "1"]
@@ -60,15 +62,8 @@ def checkout(tmp_path_factory):
 def run(checkout, command, *more, status=0):
     words = shlex.split(command)
     assert words[0] == "python"
-    done = subprocess.run(
-        [sys.executable, *words[1:], *more],
-        cwd=checkout,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        encoding="utf-8",
-        timeout=280,
-        check=False,
-    )
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    done = prepared.run([*words[1:], *more], cwd=checkout, env=environment)
     assert done.returncode == status, f"{command}\n{done.stderr}"
     return done.stdout
 

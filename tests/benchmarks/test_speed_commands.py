@@ -2,16 +2,30 @@
 
 import csv
 import json
+from pathlib import Path
 
 import pytest
 
 from align.core.errors import WorkError
 from benchmarks import __main__ as speed
-from benchmarks import restart, scaling
+from benchmarks import process, restart, scaling
 from benchmarks.stages import Runs
 from pipeline.work.journal import NAME, Journal
+from tests import prepared
+from tests.runs import ROOT
 
 pytestmark = pytest.mark.slow
+
+
+# What is run to be measured is a copy of the prepared process.
+MEASURED = """
+import os, subprocess, sys
+from benchmarks import measured
+from tests.prepared import Fork
+begin = subprocess.Popen
+subprocess.Popen = lambda words: (Fork if os.path.samefile(words[0], sys.executable) else begin)(words)
+sys.exit(measured.main())
+"""
 
 
 @pytest.fixture
@@ -20,13 +34,38 @@ def warm(monkeypatch):
     monkeypatch.setattr(Runs, "warm_up", lambda *words: None)
 
 
+def call(command, log, environment):
+    """Stand in for ``benchmarks.process.call`` of a command that is measured."""
+    done = prepared.run(["-c", MEASURED, *command[3:]], cwd=ROOT, env=environment)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture
+def copies(monkeypatch):
+    """Let measured commands run in copies of a prepared process; no figure is looked at closely."""
+    monkeypatch.setattr(process, "call", call)
+
+
+@pytest.fixture
+def copies_unwatched(monkeypatch):
+    """Let commands run so of which nobody watches the memory."""
+    anew = process.call
+
+    def either(command, *given):
+        plan = json.loads(Path(command[4]).read_text(encoding="utf-8"))
+        return (anew if plan["poll"] else call)(command, *given)
+
+    monkeypatch.setattr(process, "call", either)
+
+
 def rows(path):
     with open(path, encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 
 
 def test_speed_with_a_stand_in_and_aligners_that_are_missing(
-    command, bitext, gold, environments, monkeypatch, warm
+    command, bitext, gold, environments, monkeypatch, warm, copies
 ):
     monkeypatch.setenv("PATH", str(environments))
     printed, out = command(
@@ -54,7 +93,7 @@ def test_speed_with_a_stand_in_and_aligners_that_are_missing(
     assert not list((out / "work").glob("round-*"))
 
 
-def test_speed_without_any_other_aligner_and_without_gold(command, bitext):
+def test_speed_without_any_other_aligner_and_without_gold(command, bitext, copies):
     printed, out = command(speed, "--bitext", *bitext(60), "--repeats", 1, "--jobs", 2, "--peers", "eflomal")
     assert "eflomal: left out: give --peers-venv FOLDER" in printed
     assert "| Liaison, tokens to links, --jobs 1 | 1 |" in printed
@@ -70,7 +109,7 @@ def test_more_pairs_than_there_are_is_one_line(command, bitext, capsys, warm):
     assert "error: 21 pairs were asked for; the text has only 20" in capsys.readouterr().err
 
 
-def test_scaling_leaves_fits_a_figure_and_a_forecast(command, bitext, warm):
+def test_scaling_leaves_fits_a_figure_and_a_forecast(command, bitext, warm, copies):
     printed, out = command(scaling, "--bitext", *bitext(200), "--sizes", 100, 200)
     assert "FORECAST, not measured" in printed
     assert "2M pairs: CPU s" in printed
@@ -84,7 +123,7 @@ def test_scaling_leaves_fits_a_figure_and_a_forecast(command, bitext, warm):
     assert (out / "scaling.png").stat().st_size > 10_000
 
 
-def test_a_killed_run_is_started_again_and_memory_is_watched(command, bitext, warm):
+def test_a_killed_run_is_started_again_and_memory_is_watched(command, bitext, warm, copies_unwatched):
     printed, out = command(restart, "--bitext", *bitext(300), "--kill-at", 0.2, "--memory", "1G")
     told = json.loads((out / "results.json").read_text(encoding="utf-8"))
     (only,) = told["restart"]

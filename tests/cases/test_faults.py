@@ -39,7 +39,7 @@ class Staged:
     def leftovers(self):
         return list(self._left)
 
-    def go(self):
+    def calmly(self):
         return Ended(self._again, "")
 
 

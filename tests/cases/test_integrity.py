@@ -3,7 +3,6 @@
 import json
 import os
 import shutil
-import subprocess
 import sys
 import time
 from fnmatch import fnmatch
@@ -30,9 +29,8 @@ from pipeline.work.fingerprint import FileHashes
 from pipeline.work.stage import Stage
 from tests.align import toy
 from tests.faults import flips
-from tests.runs import ROOT, command
-
-PATHS = {**os.environ, "PYTHONPATH": str(ROOT)}
+from tests.runs import begin
+from tests.runs import run as pipeline_run
 
 
 @pytest.fixture
@@ -375,9 +373,8 @@ with open("opened", "w") as out:
 @pytest.mark.slow
 @pytest.mark.parametrize("labels", ["gold", "silver"])
 def test_g18_what_a_stage_is_said_not_to_read_it_does_not_open(tmp_path, labels):
-    words = command(tmp_path / "work", "--jobs", "1", "--set", f"train.labels={labels}")[2:]
-    done = subprocess.run([sys.executable, "-c", WATCH, *words], cwd=tmp_path, env=PATHS, check=False)
-    assert done.returncode == 0
+    words = ("--jobs", "1", "--set", f"train.labels={labels}")
+    assert begin(tmp_path / "work", *words, code=WATCH, cwd=tmp_path).wait() == 0
     root, read = (tmp_path / "work" / "sample").parts, 0
     for line in (tmp_path / "opened").read_text(encoding="utf-8").split("\n")[:-1]:
         stage, _, path = line.partition(" ")
@@ -395,7 +392,7 @@ def test_g18_what_a_stage_is_said_not_to_read_it_does_not_open(tmp_path, labels)
 @pytest.mark.slow
 def test_g18_flipped_and_cut_bytes_are_never_another_output_in_silence(tmp_path):
     """The command of the harness runs thousands: ``python -m tests.faults.flips``."""
-    subprocess.run(command(tmp_path / "work", "--jobs", "1"), check=True, capture_output=True)
+    pipeline_run(tmp_path / "work", "--jobs", "1")
     counts = flips.rounds(30, 5, tmp_path / "work")
     assert sum(counts.values()) == 30
     assert not [outcome for _, outcome in counts if outcome == flips.SILENT or ", not" in outcome]

@@ -3,11 +3,10 @@
 import os
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from tests.runs import ROOT, words
 
 # Python runs this at its start, in every process of a run.
 BLOCKED = """
@@ -35,9 +34,9 @@ def blocked(tmp_path):
     (folder / "sitecustomize.py").write_text(BLOCKED, encoding="utf-8")
     environment = {**os.environ, "PYTHONPATH": f"{folder}{os.pathsep}{ROOT}"}
 
-    def run(*words, **given):
+    def run(*said, **given):
         return subprocess.run(
-            [sys.executable, *map(str, words)],
+            [sys.executable, *map(str, said)],
             cwd=tmp_path,
             env=environment,
             capture_output=True,
@@ -57,7 +56,7 @@ def test_sockets_are_blocked_in_these_tests(blocked):
 @pytest.mark.slow
 def test_no_stage_but_download_and_no_command_uses_the_network(blocked, tmp_path):
     """The embedded sample needs no download: all stages run without a socket, on two processes."""
-    found = blocked(ROOT / "run_pipeline.py", "--workdir", "work", "--jobs", "2", timeout=290)
+    found = blocked(*words("work", "--jobs", "2"), timeout=290)
     assert found.returncode == 0, found.stderr
     assert "AER " in found.stdout
     model = tmp_path / "work" / "sample" / "latest" / "train"

@@ -1,15 +1,13 @@
 """Ten thousand lines of every kind of A and B through the whole pipeline: none is lost, none is shifted."""
 
 import csv
-import os
 import random
-import subprocess
-import sys
-from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).resolve().parent.parent.parent
+from tests import prepared
+from tests.runs import ROOT
+
 FAST = ("embed.dim=10", "embed.epochs=1", "lexicon.chains=2", "inspect.pairs=20", "corpus.shifted=report")
 
 WORDS = [
@@ -88,16 +86,8 @@ def test_every_line_of_every_kind_keeps_its_place(tmp_path):
         '[corpus]\nname = "c"\nsource = "en"\ntarget = "fr"\nfiles = ["t.en", "t.fr"]\n', encoding="utf-8"
     )
     words = [word for each in FAST for word in ("--set", each)]
-    command = [sys.executable, str(ROOT / "run_pipeline.py"), "--config", "c.toml", "--workdir", "w", *words]
-    done = subprocess.run(
-        command,
-        cwd=tmp_path,
-        capture_output=True,
-        encoding="utf-8",
-        env={**os.environ},
-        check=False,
-        timeout=280,
-    )
+    command = [ROOT / "run_pipeline.py", "--config", "c.toml", "--workdir", "w", *words]
+    done = prepared.run(command, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
     latest = tmp_path / "w" / "c" / "latest"
     links = (latest / "align" / "links.txt").read_bytes().split(b"\n")

@@ -17,8 +17,9 @@ from pathlib import Path
 
 from pipeline.run.graph import STAGES
 from pipeline.run.plan import closure
+from tests import prepared
 from tests.pipeline.site import Site
-from tests.runs import ROOT, command, digests, without
+from tests.runs import ROOT, command, digests, run, without
 
 PAIRS, GOLD = 300, 60
 LINKS = "links"
@@ -77,7 +78,7 @@ class Ground:
         self.rows = folder / "rows.tsv"
         self.rows.write_bytes(rows * 10)
         self.done = folder / "done"
-        self.digests = self.made(self.done)
+        self.digests = self.made(self.done, anew=True)
         self.seconds = self._seconds()
         round_ = Round(self, LINKS, random.Random(0), folder / "links")
         begun = time.monotonic()
@@ -86,13 +87,10 @@ class Ground:
         self.seconds[LINKS] = time.monotonic() - begun
         self.links = round_.found()
 
-    def made(self, work: Path, *words: str) -> dict[str, str]:
+    def made(self, work: Path, *words: str, anew: bool = False) -> dict[str, str]:
         """Run everything undisturbed; return the results' hashes."""
         words = words or ("--config", str(self.config))
-        done = subprocess.run(
-            command(work, "--jobs", "1", *words), capture_output=True, encoding="utf-8", check=False
-        )
-        assert done.returncode == 0, done.stderr
+        run(work, "--jobs", "1", *words, anew=anew)
         return digests(work)
 
     def _seconds(self) -> dict[str, float]:
@@ -273,6 +271,11 @@ class Round:
     def go(self, before=lambda: None) -> Ended:
         """Run the command to its end."""
         return self.finish(self.start(before))
+
+    def calmly(self) -> Ended:
+        """Run the command to its end, undisturbed, in a copy of the prepared process."""
+        done = prepared.run(self.line()[1:], cwd=ROOT, timeout=LIMIT)
+        return Ended(done.returncode, done.stderr)
 
     def at_work(self, process: subprocess.Popen) -> None:
         """Wait for a random moment: most often of the stage's work, else of the program's start."""

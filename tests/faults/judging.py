@@ -21,11 +21,11 @@ def judge(round_: Round, ended: Ended) -> Judged:
     round_.calm()
     if first.outcome not in GOOD:
         return first
-    again = round_.go()
+    again = round_.calmly()
     if again.status and "--from" not in round_.words and round_.stage != LINKS:
         # What is damaged may have to be made again, as the message says.
         round_.words += ["--from", "download"]
-        again = round_.go()
+        again = round_.calmly()
     if again.status:
         return Judged("wrong rerun", f"status {again.status}: {_last_line(again)} {round_.hit}")
     if round_.expected is not None and (differing := _differing(round_)):

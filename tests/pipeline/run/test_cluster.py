@@ -1,7 +1,6 @@
 """A Dask cluster of separate processes: the same bytes, workers that die, a scheduler that dies."""
 
 import contextlib
-import hashlib
 import json
 import os
 import shutil
@@ -10,19 +9,19 @@ import subprocess
 import sys
 import threading
 import time
-from pathlib import Path
 
 import pytest
 
 from align.core.errors import WorkError
 from pipeline.stages.align.block import align_lines
 from pipeline.work import engine
+from tests import runs
+from tests.runs import ROOT
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[3]
-FAST = ("embed.dim=10", "embed.epochs=1", "lexicon.chains=2", "train.passes=5", "align.block=4")
+FAST = ("--stage", "align", "--set", "lexicon.chains=2", "--set", "align.block=4")
 RESULTS = ("links.txt", "scores.txt", "links.parquet")
 
 
@@ -76,23 +75,14 @@ def cluster(tmp_path):
     found.close()
 
 
-def command(workdir, *arguments):
-    settings = [word for each in FAST for word in ("--set", each)]
-    program = [sys.executable, str(ROOT / "run_pipeline.py"), "--stage", "align"]
-    return [*program, "--workdir", str(workdir), *settings, *arguments]
-
-
 def run(workdir, *arguments):
-    done = subprocess.run(
-        command(workdir, *arguments), capture_output=True, encoding="utf-8", timeout=200, check=False
-    )
-    assert done.returncode == 0, done.stderr
+    runs.run(workdir, *FAST, *arguments)
     return digests(workdir)
 
 
 def digests(workdir):
-    folder = workdir / "sample" / "latest" / "align"
-    return [hashlib.sha256((folder / name).read_bytes()).hexdigest() for name in RESULTS]
+    found = runs.digests(workdir, "align")
+    return [found[f"align/{name}"] for name in RESULTS]
 
 
 @pytest.fixture(scope="module")
@@ -145,11 +135,7 @@ def test_killed_in_the_middle(cluster, done, tmp_path, victim):
     workdir = without_links(done, tmp_path)
     cluster.add("--no-nanny")
     cluster.add("--no-nanny")
-    process = subprocess.Popen(
-        command(workdir, "--engine", "dask", "--scheduler", cluster.address),
-        stderr=subprocess.PIPE,
-        encoding="utf-8",
-    )
+    process = runs.begin(workdir, *FAST, "--engine", "dask", "--scheduler", cluster.address)
     align_begun(process, workdir)
     (cluster.workers[0] if victim == "worker" else cluster.scheduler).kill()
     _, told = process.communicate(timeout=120)
