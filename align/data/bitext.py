@@ -12,7 +12,6 @@ import codecs
 import io
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import BinaryIO
@@ -252,9 +251,18 @@ def _row_of_files(
     pair: tuple[bytes | None, bytes | None], sides: tuple[_Lines, _Lines], encoding: str
 ) -> Row:
     number, (source, target) = sides[0].count - 1, pair
-    if source is not None and target is not None:
-        with suppress(UnicodeDecodeError):
+    try:
+        if source is not None and target is not None:
             return Row(number, source.decode(encoding), target.decode(encoding))
+    except UnicodeDecodeError:
+        return _problem_row(number, pair, sides, encoding)
+    return _problem_row(number, pair, sides, encoding)
+
+
+def _problem_row(
+    number: int, pair: tuple[bytes | None, bytes | None], sides: tuple[_Lines, _Lines], encoding: str
+) -> Row:
+    """Return the row of lines of which one cannot be used: the first of them is told."""
     found = (_decode(line, lines, encoding)[1:] for line, lines in zip(pair, sides, strict=True))
     name, problem, detail = next((name, *each) for name, each in zip(SIDES, found, strict=True) if each[0])
     return Row(number, "", "", problem, f"{name}: {detail}")
