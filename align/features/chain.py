@@ -8,9 +8,9 @@ place only [1]_:
 NULL keeps the place to jump from, as in [2]_, and how many words it has made since. The posteriors
 p(a_k = j | s, t) come from the forward-backward recursions; the same is done from target to source. The
 emissions e are those that the sampler has learnt, where it has not run Model 1's, plus what helps where they
-know nothing: words alike in their vectors, the same name or number on both sides, a word never seen. The
-jumps are the sampler's too, by the word jumped from and the gap (:mod:`align.statistics.jumps`); else fixed
-ones that prefer a step ahead.
+know nothing: words alike in their vectors, the same name or number on both sides, a word never seen, or one
+that is spelt like another. The jumps are the sampler's too, by the word jumped from and the gap
+(:mod:`align.statistics.jumps`); else fixed ones that prefer a step ahead.
 
 References
 ----------
@@ -29,7 +29,7 @@ from align.features.block import Block, Resources, Side, ends
 from align.features.cosine import cosines
 from align.features.lexical import associations, expected_links, null_probabilities
 from align.features.maps import EdgePosteriors, fill_posteriors, posterior_names
-from align.features.spelling import same_names
+from align.features.spelling import likenesses, same_names
 from align.statistics.jumps import BEGINNING, GAPS, OTHERS
 from align.statistics.sampler_priors import LEXICAL, NULL, NULL_LEXICAL
 
@@ -40,6 +40,9 @@ UNSEEN_EMISSION = 1e-4
 SAME_NAME_EMISSION = 0.1
 COSINE_EMISSION = 0.5
 COSINE_THRESHOLD = 0.3
+
+# Links that words spelt alike have besides those expected.
+SPELLING = 2.0
 
 # From a state that is less probable than this, by what comes before it, nothing goes on; where it is less by
 # three more powers of ten, its own posterior is 0.
@@ -68,7 +71,8 @@ def chain_posteriors(block: Block) -> EdgePosteriors:
     """Run the chain in both directions over each pair of a block."""
     forward, reverse = block.of_edges(probabilities)
     emissions = np.empty((2, len(forward)))
-    evidence = (forward, reverse, block.shared(cosines), block.shared(same_names))
+    alike = block.of_edges(likenesses)
+    evidence = (forward, reverse, block.shared(cosines), block.shared(same_names), alike)
     _write_emissions(block.shapes, block.offsets, block.source, block.target, evidence, emissions)
     both = null_odds(block)
     return EdgePosteriors.of(
@@ -84,20 +88,20 @@ def chain_posteriors(block: Block) -> EdgePosteriors:
 def probabilities(block: Block) -> np.ndarray:
     """Return p(target|source) and p(source|target) of each edge, float32, shape (2, E).
 
-    With c expected links, V words and b the sampler's prior it is (c(s, t) + b) / (c(s) + b V); where nothing
-    was sampled it is Model 1's.
+    With c expected links, V words, b the sampler's prior and l its prior of spelling, here of words that the
+    tables do not know as well, it is (c(s, t) + b + l) / (c(s) + b V + l); where nothing was sampled it is
+    Model 1's.
     """
     links = block.resources.links
     if links is None:
         return associations(block)[1:]
     source, target, of_edges = block.source, block.target, block.shared(ends)
-    found = block.of_edges(expected_links) + np.float32(LEXICAL)
-    found[0] /= (source.of_words(links.forward_totals) + np.float32(LEXICAL * target.size))[
-        of_edges.source_word
-    ]
-    found[1] /= (target.of_words(links.reverse_totals) + np.float32(LEXICAL * source.size))[
-        of_edges.target_word
-    ]
+    alike = np.float32(SPELLING) * block.of_edges(likenesses)
+    found = block.of_edges(expected_links) + (np.float32(LEXICAL) + alike)
+    of_sources = source.of_words(links.forward_totals) + np.float32(LEXICAL * target.size)
+    of_targets = target.of_words(links.reverse_totals) + np.float32(LEXICAL * source.size)
+    found[0] /= of_sources[of_edges.source_word] + alike
+    found[1] /= of_targets[of_edges.target_word] + alike
     return found
 
 
@@ -323,18 +327,22 @@ def _jump(row, distance):  # type: ignore[no-untyped-def]
 @kernel(error_model="numpy")
 def _write_emissions(shapes, offsets, source, target, evidence, emissions):  # type: ignore[no-untyped-def]
     """Write the emission of each edge, of target words by source words and the other way."""
-    forward, reverse, cosines, same_names = evidence
+    forward, reverse, cosines, same_names, alike_of = evidence
     threshold, factor, zero = np.float32(COSINE_THRESHOLD), np.float32(COSINE_EMISSION), np.float32(0.0)
-    name = np.float32(SAME_NAME_EMISSION)
+    name, one = np.float32(SAME_NAME_EMISSION), np.float32(1.0)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         target_counts = target.counts[target.starts[i] :]
         for j in range(n):
-            base = EMISSION_FLOOR + (UNSEEN_EMISSION if source.counts[source.starts[i] + j] == 0 else 0.0)
+            unseen = source.counts[source.starts[i] + j] == 0
+            base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen else 0.0)
             for k in range(m):
                 edge = offsets[i] + j * m + k
                 near = max(cosines[edge] - threshold, zero)
-                alike = factor * near * near + (name if same_names[edge] else zero)
+                same = one if same_names[edge] else zero
+                if unseen or target_counts[k] == 0:
+                    same = max(same, alike_of[edge])
+                alike = factor * near * near + name * same
                 emissions[0, edge] = base + forward[edge] + alike
                 other = EMISSION_FLOOR + (UNSEEN_EMISSION if target_counts[k] == 0 else 0.0)
                 emissions[1, edge] = other + reverse[edge] + alike

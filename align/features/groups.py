@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.ragged import edge_offsets, runs_of
-from align.features import chain, context, cosine, frequency, lexical, position, posterior, spelling
+from align.features import chain, context, cosine, frequency, lexical, partner, position, posterior, spelling
 from align.features.block import Block, PairBlock, Resources
 from align.features.edges import Edges, WordFeatures
 from align.features.scoring import Scores, add_rows
@@ -108,6 +108,11 @@ GROUPS: dict[str, Group] = {
         posterior.fill,
         needs=("lexicon", "links"),
     ),
+    "partner": Group(
+        "of words little is known of: the same name, number or sign in the other sentence, or none",
+        partner.names,
+        partner.fill,
+    ),
     "identity": Group(
         "which of the most frequent words either word is: of one language pair, by its nature",
         frequency.identity_names,
@@ -191,8 +196,10 @@ def score_blocks(
     *,
     groups: Sequence[str],
     word_groups: Sequence[str] = (),
-) -> Iterator[tuple[int, Scores]]:
+) -> Iterator[tuple[int, Scores, Block]]:
     """Yield the scores of many pairs at a time, with the number of the first, without keeping features.
+
+    With them goes the block of these pairs, which knows what was looked up of their words.
 
     ``weights``, float64, are one a feature of edges and then of words. The scores are, bit by bit, what
     :func:`align.matching.decoding.score` gives for the features of :func:`compute`.
@@ -208,7 +215,7 @@ def score_blocks(
                 column += len(rows)
         of_words = join_word_features(_word_features(block, word_groups), word_groups, resources)
         costs = None if of_words is None else of_words.costs(weights[own:])
-        yield start, Scores(block.shapes, block.offsets, scores, costs)
+        yield start, Scores(block.shapes, block.offsets, scores, costs), block
 
 
 def _blocks(pairs: PairBlock, resources: Resources) -> Iterator[tuple[int, Block]]:

@@ -17,7 +17,14 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.features.block import Block, Resources
-from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, letters_in_common
+from align.text.likeness import (
+    COGNATE_LENGTH,
+    COGNATE_RATIO,
+    LONGEST,
+    NAME_LENGTH,
+    SHORT_WORD,
+    letters_in_common,
+)
 from align.text.words import NUMBER, PUNCTUATION, WORD, WordTable
 
 LONG_PREFIX = 8
@@ -104,6 +111,28 @@ def same_names(block: Block) -> np.ndarray:
     return same
 
 
+def likenesses(block: Block) -> np.ndarray:
+    """Return how far the words of each edge are spelt alike, float32 in [0, 1], shape (E,).
+
+    As :func:`align.statistics.sampler_priors.likeness` of the cells of a lexicon; words that the lexicon does
+    not know are compared as well.
+    """
+    found = block.of_edges(comparisons)
+    source, target = (block.whole or block).shared(spellings)
+    result = np.zeros(len(found), dtype=np.float32)
+    _write_likenesses(block.shapes, block.offsets, found, block.source, source, block.target, target, result)
+    return result
+
+
+def likeness_of(block: Block, edges: np.ndarray, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
+    """Return :func:`likenesses` of some edges, float32; their tokens are given too, all int64, shape (L,)."""
+    source, target = (block.whole or block).shared(spellings)
+    result = np.zeros(len(edges), dtype=np.float32)
+    words = block.source.tokens[sources], block.target.tokens[targets]
+    _write_likeness_of(block.of_edges(comparisons)[edges], *words, source, target, result)
+    return result
+
+
 def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``spelling``.
 
@@ -184,6 +213,47 @@ def _equal(text, other):  # type: ignore[no-untyped-def]
     while place < length and text[place] == other[place]:
         place += 1
     return place == length
+
+
+@kernel(error_model="numpy")
+def _likeness(found, kind, length, other):  # type: ignore[no-untyped-def]
+    """Return how far two words of a kind and of so many letters are alike, given their comparison."""
+    length, other = min(length, LONGEST), min(other, LONGEST)
+    longest, common = max(length, other), found & _SIX_BITS
+    if (found >> _SIX) & _SIX_BITS == longest:
+        return np.float32(SHORT_WORD if kind == WORD and longest < NAME_LENGTH else 1.0)
+    if min(length, other) >= COGNATE_LENGTH and common > COGNATE_RATIO * longest:
+        return np.float32(common) / np.float32(longest)
+    return np.float32(0.0)
+
+
+@kernel(error_model="numpy")
+def _write_likenesses(  # type: ignore[no-untyped-def]
+    shapes, offsets, comparisons, source, source_words, target, target_words, result
+):
+    """Write what :func:`likenesses` says to ``result``, which is 0."""
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        for j in range(n):
+            s = source.tokens[source.starts[i] + j]
+            kind, length = source_words.kinds[s], source_words.ends[s + 1] - source_words.ends[s]
+            for k in range(m):
+                edge, t = offsets[i] + j * m + k, target.tokens[target.starts[i] + k]
+                if comparisons[edge]:
+                    other = target_words.ends[t + 1] - target_words.ends[t]
+                    result[edge] = _likeness(np.int32(comparisons[edge]), kind, length, other)
+
+
+@kernel(error_model="numpy")
+def _write_likeness_of(  # type: ignore[no-untyped-def]
+    comparisons, sources, targets, source_words, target_words, result
+):
+    for link in range(len(comparisons)):
+        s, t = sources[link], targets[link]
+        if comparisons[link]:
+            length = source_words.ends[s + 1] - source_words.ends[s]
+            other = target_words.ends[t + 1] - target_words.ends[t]
+            result[link] = _likeness(np.int32(comparisons[link]), source_words.kinds[s], length, other)
 
 
 @kernel(error_model="numpy")

@@ -17,6 +17,7 @@ LONGEST = 63  # letters of a word that are compared: one bit each
 COGNATE_LENGTH = 4
 COGNATE_RATIO = 0.7
 NAME_LENGTH = 4
+SHORT_WORD = 0.5  # how far two equal words of fewer letters are alike
 
 
 @kernel(error_model="numpy")

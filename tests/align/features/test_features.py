@@ -345,7 +345,7 @@ class TestCompute:
         monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
         text, given = corpus(40), resources()
         weights = np.random.default_rng(2).normal(size=len(feature_names(groups, given)))
-        parts = [part for _, part in score_blocks(pairs_with(text), given, weights, groups=groups)]
+        parts = [part for _, part, _ in score_blocks(pairs_with(text), given, weights, groups=groups)]
         edges = computed(text, given, groups)
         assert np.array_equal(
             np.concatenate([part.scores for part in parts]), score_edges(edges.features, weights)
@@ -367,7 +367,7 @@ class TestCompute:
         assert edges.offsets[-1] > 3 * 5_000
         weights = np.random.default_rng(2).normal(size=len(edges.names))
         pairs = pairs_with(text, stored)
-        scores = [part.scores for _, part in score_blocks(pairs, given, weights, groups=groups)]
+        scores = [part.scores for _, part, _ in score_blocks(pairs, given, weights, groups=groups)]
         assert len(scores) > 2
         assert np.array_equal(np.concatenate(scores), score_edges(edges.features, weights))
 
@@ -493,7 +493,8 @@ class TestWords:
         [
             ("10,000", "10000"), ("10.000", "10000"), ("10 000", "10000"), ("10'000", "10000"),
             ("9.8", "9.8"), ("9,8", "9.8"), ("0.5", "0.5"), ("0", "0"), ("007", "7"), ("2001", "2001"),
-            ("1,000.50", "1000.50"), ("1.000,50", "1000.50"), ("1,000,000", "1000000"), ("15:30", "15.30"),
+            ("1,000.50", "1000.5"), ("1.000,50", "1000.5"), ("1,000,000", "1000000"), ("15:30", "15.30"),
+            ("2.50", "2.5"), ("2,5", "2.5"), ("3.0", "3"), ("1,00", "1"),
             ("3rd", "3"), ("3e", "3"), ("1.5%", "1.5"), ("x", "x"),
         ],
     )  # fmt: skip

@@ -126,6 +126,50 @@ def spelling(pair):
     )
 
 
+def likeness(pair):
+    """How far each two words are spelt alike."""
+
+    def of(a, b):
+        kind = kind_of(a)
+        if kind != kind_of(b):
+            return 0.0
+        if kind == "number":
+            return float(normal_number(a) == normal_number(b))
+        x, y = plain_letters(a)[:63], plain_letters(b)[:63]
+        longest, shortest = max(len(x), len(y)), min(len(x), len(y))
+        if x == y:
+            return 0.5 if kind == "word" and longest < 4 else 1.0
+        share = longest_common_subsequence(x, y) / longest
+        return share if kind == "word" and shortest >= 4 and share > 0.7 else 0.0
+
+    return np.array([[of(a, b) for b in pair.target] for a in pair.source]).reshape(pair.n, pair.m)
+
+
+def partner(pair):
+    alike, result = likeness(pair), np.zeros((pair.n, pair.m, 11))
+    for j in range(pair.n):
+        for k in range(pair.m):
+            source, target = 1 / (1 + pair.source_counts[j]), 1 / (1 + pair.target_counts[k])
+            apart = abs((j + 0.5) / pair.n - (k + 0.5) / pair.m)
+            in_row = max((alike[j, x] for x in range(pair.m) if x != k), default=0.0)
+            in_column = max((alike[x, k] for x in range(pair.n) if x != j), default=0.0)
+            rival, unknown = max(in_row, in_column), max(source, target)
+            result[j, k] = [
+                alike[j, k],
+                unknown * alike[j, k],
+                unknown * alike[j, k] * (alike[j, k] > rival),
+                max(rival - alike[j, k], 0),
+                unknown * max(rival - alike[j, k], 0),
+                unknown * max(min(in_row, in_column) - alike[j, k], 0),
+                unknown * alike[j, k] * apart,
+                source,
+                target,
+                source * target,
+                source * target * (1 - apart),
+            ]
+    return result
+
+
 def frequency(pair):
     result = np.zeros((pair.n, pair.m, 9))
     vocabularies = pair.resources.source_vocabulary, pair.resources.target_vocabulary
@@ -276,9 +320,10 @@ def tables(pair):
 
     of_source = np.array(pair.look_up(links.forward_totals, pair.source_ids)) + LEXICAL * sizes[1]
     of_target = np.array(pair.look_up(links.reverse_totals, pair.target_ids)) + LEXICAL * sizes[0]
+    alike = chain.SPELLING * likeness(pair)
     return (
-        (pair.links_forward + LEXICAL) / of_source[:, None],
-        (pair.links_reverse + LEXICAL) / of_target,
+        (pair.links_forward + LEXICAL + alike) / (of_source[:, None] + alike),
+        (pair.links_reverse + LEXICAL + alike) / (of_target + alike),
         null(links.null_forward, pair.target_ids),
         null(links.null_reverse, pair.source_ids),
     )
@@ -295,13 +340,15 @@ def both_chains(pair, forward, reverse, null_target, null_source):
 def chain_posteriors(pair):
     n, m = pair.n, pair.m
     extra = np.zeros((n, m))
-    cosines = cosine(pair)[..., 0]
+    cosines, alike = cosine(pair)[..., 0], likeness(pair)
     for j, a in enumerate(pair.source):
         for k, b in enumerate(pair.target):
             extra[j, k] = chain.COSINE_EMISSION * max(cosines[j, k] - chain.COSINE_THRESHOLD, 0) ** 2
             name = kind_of(a) == "number" or (kind_of(a) == "word" and len(a) >= 4)
             if a == b and name:
                 extra[j, k] += chain.SAME_NAME_EMISSION
+            elif 0 in (pair.source_counts[j], pair.target_counts[k]):
+                extra[j, k] += chain.SAME_NAME_EMISSION * alike[j, k]
     floors = [
         np.array([chain.EMISSION_FLOOR + chain.UNSEEN_EMISSION * (count == 0) for count in counts])
         for counts in (pair.source_counts, pair.target_counts)
@@ -379,6 +426,7 @@ TWINS = {
     "chain": chain_group,
     "context": context,
     "posterior": posterior_group,
+    "partner": partner,
     "identity": identity,
     "concat": concat,
 }

@@ -1,0 +1,99 @@
+"""Features of words that statistics know little of: the same name, number or sign in the other sentence.
+
+Where statistics say who translates whom, spelling adds little; of a word that was never seen, it says all. So
+how far two words are alike counts here by what is not known of them: u = 1 / (1 + c) of a word seen c times,
+which is 1 for one never seen.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from align.core.kernels import kernel
+from align.features.block import Block, Resources
+from align.features.spelling import likenesses
+
+_NAMES = (
+    "partner",
+    "partner_unknown",
+    "partner_best",
+    "partner_elsewhere",
+    "partner_elsewhere_unknown",
+    "partners_elsewhere",
+    "partner_not_near",
+    "source_unknown",
+    "target_unknown",
+    "both_unknown",
+    "both_unknown_near",
+)
+(
+    _PARTNER, _PARTNER_UNKNOWN, _BEST, _ELSEWHERE, _ELSEWHERE_UNKNOWN, _BOTH_ELSEWHERE, _NOT_NEAR,
+    _SOURCE_UNKNOWN, _TARGET_UNKNOWN, _BOTH_UNKNOWN, _BOTH_UNKNOWN_NEAR,
+) = range(len(_NAMES))  # fmt: skip
+
+
+def names(resources: Resources) -> tuple[str, ...]:
+    """Return the names of the group ``partner``."""
+    return _NAMES
+
+
+def fill(block: Block, out: np.ndarray) -> None:
+    """Write the group ``partner``.
+
+    With l how far two words are alike (:func:`align.features.spelling.likenesses`) and u = 1 / (1 + c) of
+    each word, the larger being v: ``partner`` = l, ``partner_unknown`` = v l; ``partner_best`` = v l where no
+    other word of either side is as much alike; ``partner_elsewhere`` = the largest of l' - l and 0 for other
+    words of both sides, and v times that; ``partners_elsewhere`` = v times the lesser of l' - l of either
+    side; ``partner_not_near`` = v l times the distance of the two relative places; u of each side, their
+    product, and that times 1 less the distance.
+    """
+    _write_partner(
+        block.shapes, block.offsets, block.source.counts, block.source.starts, block.target.counts,
+        block.target.starts, block.of_edges(likenesses), out,
+    )  # fmt: skip
+
+
+@kernel(error_model="numpy")
+def _write_partner(  # type: ignore[no-untyped-def]
+    shapes, offsets, source_counts, source_starts, target_counts, target_starts, alike, out
+):
+    """Write what :func:`fill` says."""
+    zero, one = np.float32(0.0), np.float32(1.0)
+    widest = 1
+    for i in range(len(shapes)):
+        widest = max(widest, shapes[i, 1])
+    first, second = np.empty(widest, dtype=np.float32), np.empty(widest, dtype=np.float32)
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        first[:m], second[:m] = zero, zero
+        for j in range(n):
+            row = alike[offsets[i] + j * m : offsets[i] + (j + 1) * m]
+            for k in range(m):
+                second[k] = max(second[k], min(row[k], first[k]))
+                first[k] = max(first[k], row[k])
+        for j in range(n):
+            start = offsets[i] + j * m
+            row = alike[start : start + m]
+            row_first, row_second = zero, zero
+            for k in range(m):
+                row_second = max(row_second, min(row[k], row_first))
+                row_first = max(row_first, row[k])
+            source = one / np.float32(1 + source_counts[source_starts[i] + j])
+            for k in range(m):
+                target = one / np.float32(1 + target_counts[target_starts[i] + k])
+                unknown, edge, own = max(source, target), start + k, row[k]
+                apart = np.float32(abs((j + 0.5) / n - (k + 0.5) / m))
+                in_row = row_second if own == row_first else row_first
+                in_column = second[k] if own == first[k] else first[k]
+                rival, lesser = max(in_row, in_column), min(in_row, in_column)
+                out[_PARTNER, edge] = own
+                out[_PARTNER_UNKNOWN, edge] = unknown * own
+                out[_BEST, edge] = unknown * own if own > rival else zero
+                out[_ELSEWHERE, edge] = max(rival - own, zero)
+                out[_ELSEWHERE_UNKNOWN, edge] = unknown * max(rival - own, zero)
+                out[_BOTH_ELSEWHERE, edge] = unknown * max(lesser - own, zero)
+                out[_NOT_NEAR, edge] = unknown * own * apart
+                out[_SOURCE_UNKNOWN, edge] = source
+                out[_TARGET_UNKNOWN, edge] = target
+                out[_BOTH_UNKNOWN, edge] = source * target
+                out[_BOTH_UNKNOWN_NEAR, edge] = source * target * (one - apart)
