@@ -5,7 +5,9 @@ pairs of token numbers, counted from 0, source first: 0-0 1-2. With --scores eac
 probability that it is right: 0-0:0.9731. With --offsets each side of a link is start:end, characters of the
 text as it came, end not included: 0:4-0:3. A row that cannot be read gives an empty line, and its number and
 reason on stderr. The score of a sentence pair (--sentence-scores) is in [0, 1]: the share of its words that
-are linked, each as far as its link is trusted, very frequent words counting less. Rows that came are answered
+are linked, each as far as its link is trusted and the two words are known, or seen by their spelling, to be
+translations; very frequent words count less. Where the model does not know most of the words, the command
+says so. Rows that came are answered
 as soon as the input pauses, so that a program can talk to this one over pipes.
 """
 
@@ -30,6 +32,9 @@ from align.model.alignments import Alignments
 from align.text.processor import Tokens
 
 _PAIRS_AT_A_TIME = 512
+
+# Whether a model fits a text, so many of its words tell; fewer than the last say nothing.
+_WORDS_LOOKED_UP, _FEWEST_WORDS = 10_000, 10
 
 _ADVICE = Advice(
     languages="use a --model of languages that it has",
@@ -99,6 +104,7 @@ def run(args: argparse.Namespace) -> int:
             if len(answers.rows) == size:
                 answers.give()
         answers.give()
+        answers.tell_unknown()
     return 0
 
 
@@ -122,6 +128,8 @@ class _Answers:
     scores_out: TextIO | None
     unlinked_out: TextIO | None
     rows: list[Row] = field(default_factory=list)
+    unknown: int = 0  # of the first words of the input
+    words: int = 0
 
     def give(self) -> None:
         """Answer the rows."""
@@ -129,6 +137,9 @@ class _Answers:
             return
         rows, self.rows = self.rows, []
         tokens = [_tokens(self.aligner, row, self.name, self.kind) for row in rows]
+        if self.words < _WORDS_LOOKED_UP:
+            unknown, words = self.aligner.unknown_words(filter(None, tokens))
+            self.unknown, self.words = self.unknown + unknown, self.words + words
         links = self.aligner.align_tokens([pair or _NOTHING for pair in tokens], bias=self.args.bias)
         self.out.writelines(f"{line}\n" for line in _lines(links, tokens, self.args))
         self.out.flush()
@@ -141,6 +152,15 @@ class _Answers:
         if self.unlinked_out is not None:
             self.unlinked_out.writelines(f"{line}\n" for line in _unlinked(links, tokens))
             self.unlinked_out.flush()
+
+    def tell_unknown(self) -> None:
+        """Warn where the model does not know most of the words."""
+        if self.words >= _FEWEST_WORDS and self.unknown > self.words / 2:
+            source, target = self.aligner.model.languages
+            say(
+                f"{self.name}: {self.unknown} of {self.words} words are unknown to the model, which is of "
+                f"{source} and {target}; links of such words are little more than guesses"
+            )
 
 
 _NO_TOKENS = Tokens([], [], [], [])

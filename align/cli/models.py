@@ -91,9 +91,11 @@ def _of_model(path: Path, described: Mapping[str, Any]) -> list[tuple[str, Any]]
 
 
 def _formula(calibration: Calibration) -> str:
-    a, b, c = calibration
+    a, b, c, d, e = calibration
     rare = f" {c:+.3f} where a word is rare" if c else ""
-    return f"confidence = logistic({a:.3f} score {b:+.3f}{rare})"
+    often = f" {d:+.3f} ln(1 + times the rarer word was seen)" if d else ""
+    steeper = f" {e:+.3f} max(score - 1, 0)" if e else ""
+    return f"confidence = logistic({a:.3f} score {b:+.3f}{rare}{often}{steeper})"
 
 
 def _plain(value: Any) -> str:

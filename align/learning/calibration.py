@@ -1,12 +1,17 @@
 """From the score of a link to its confidence: the probability that it is right.
 
-    confidence(x) = 1 / (1 + exp(-(a x + b + c r))),    a > 0,  c <= 0,
+    confidence(x) = 1 / (1 + exp(-(a x + b + c r + d ln(1 + n) + e max(x - 1, 0)))),
+    a > 0,  c <= 0,  d >= 0,  e >= 0,
 
-where r is 1 if one of the two words is rare: not in the vocabulary, or seen once, so that the statistics know
-nothing of it or only what this very pair told them. (a, b, c) have the largest likelihood of the right and
-wrong links that are made in labelled pairs. So that few examples, or none that are wrong, do not give
-certainty, they are fitted to the targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0 [1]_; c is
-taken to be normally distributed about 0 with variance 1 before anything is seen.
+where n is how often the rarer of the two words was seen, and r is 1 if that is at most once, so that the
+statistics know nothing of it or only what this very pair told them; from the margin of training on, 1, scores
+may say more. The parameters have the largest likelihood of the right and wrong links that are made in
+labelled pairs. So that few examples, or none that are wrong, do not give certainty, they are fitted to the
+targets (N+ + 1) / (N+ + 2) and 1 / (N- + 2) instead of 1 and 0 [1]_; c, d and e are taken to be normally
+distributed about 0 with variance 1 before anything is seen.
+
+All this is of links in translations. Where the score S of the whole pair says that it may be none, its links
+are trusted less (:func:`of_translation`).
 
 Where the links to fit it to come from: :mod:`align.learning.held_out_calibration`.
 
@@ -28,10 +33,16 @@ if TYPE_CHECKING:
 # Words seen so often, or less, are rare.
 RARE = 1
 
-# The ridge of (a, b) keeps the system solvable where scores of one value leave the slope open; that of c is
-# its prior.
-_RIDGE = np.array([1e-6, 1e-6, 1.0])
+# The ridge of (a, b) keeps the system solvable where scores of one value leave the slope open; that of the
+# others is their prior.
+_RIDGE, _PRIOR = 1e-6, 1.0
+# The signs of c, d and e.
+_SIGNS = np.array([-1.0, 1.0, 1.0])
 _LEAST_SLOPE = 1e-3
+
+# The score at which a pair is as likely a translation as not: a few in a hundred translations have less, and
+# most pairs that are none.
+_DOUBTFUL = 0.1
 
 
 class Calibration(NamedTuple):
@@ -40,19 +51,27 @@ class Calibration(NamedTuple):
     slope: float  # a > 0
     level: float  # b
     rare: float = 0.0  # c <= 0
+    often: float = 0.0  # d >= 0
+    steeper: float = 0.0  # e >= 0
 
 
 UNFITTED = Calibration(1.0, 0.0)
 
 
+def word_counts(corpus: Corpus, vocabularies: tuple[Vocabulary, Vocabulary]) -> tuple[np.ndarray, np.ndarray]:
+    """Return how often the words of each side were seen, 0 for unknown ones: int64, pair after pair."""
+    source, target = vocabularies
+    return _counts(np.asarray(corpus.source.ids), source), _counts(np.asarray(corpus.target.ids), target)
+
+
 def rare_words(corpus: Corpus, vocabularies: tuple[Vocabulary, Vocabulary]) -> tuple[np.ndarray, np.ndarray]:
     """Return which words of each side are not in the vocabulary or were seen once: bool, pair after pair."""
-    source, target = vocabularies
-    return _rare(np.asarray(corpus.source.ids), source), _rare(np.asarray(corpus.target.ids), target)
+    source, target = word_counts(corpus, vocabularies)
+    return source <= RARE, target <= RARE
 
 
-def fit_calibration(scores: np.ndarray, correct: np.ndarray, rare: np.ndarray | None = None) -> Calibration:
-    """Fit (a, b, c) to scored links.
+def fit_calibration(scores: np.ndarray, correct: np.ndarray, seen: np.ndarray | None = None) -> Calibration:
+    """Fit (a, b, c, d, e) to scored links.
 
     Parameters
     ----------
@@ -60,33 +79,37 @@ def fit_calibration(scores: np.ndarray, correct: np.ndarray, rare: np.ndarray | 
         Scores of links, finite.
     correct : ndarray of bool, shape (L,)
         Whether each link is right.
-    rare : ndarray of bool, shape (L,), optional
-        Whether each link has a rare word. Default: none has.
+    seen : ndarray of int, shape (L,), optional
+        How often the rarer word of each link was seen. Default: nothing is known of that.
 
     Returns
     -------
     Calibration
-        With a >= 0.001 and c <= 0: neither a higher score nor a more frequent word gives a lower confidence.
-        (1, 0, 0) without links.
+        With a >= 0.001, c <= 0, d >= 0 and e >= 0: neither a higher score nor a more frequent word gives a
+        lower confidence. (1, 0, 0, 0, 0) without links.
     """
     if len(scores) == 0:
         return UNFITTED
     right = int(correct.sum())
     wanted = np.where(correct, (right + 1) / (right + 2), 1 / (len(scores) - right + 2))
     columns = np.stack([scores.astype(np.float64), np.ones(len(scores))], axis=1)
-    if rare is not None and rare.any() and not rare.all():
-        a, b, c = _fit(np.hstack([columns, rare[:, None].astype(np.float64)]), wanted)
-        if a >= _LEAST_SLOPE and c < 0:
-            return Calibration(a, b, c)
-    a, b = _fit(columns, wanted)
+    more = _more_columns(scores, np.zeros(len(scores)) if seen is None else seen)
+    chosen = np.ptp(more, axis=0) > 0
+    a, b, *rest = _fit(np.hstack([columns, more[:, chosen]]), wanted)
+    while chosen.any() and not (rest * _SIGNS[chosen] >= 0).all():
+        # Without what has another sign than it can have.
+        chosen[chosen] = rest * _SIGNS[chosen] >= 0
+        a, b, *rest = _fit(np.hstack([columns, more[:, chosen]]), wanted)
     if a < _LEAST_SLOPE:
         share = wanted.mean()
         return Calibration(_LEAST_SLOPE, float(np.log(share / (1 - share)) - _LEAST_SLOPE * scores.mean()))
-    return Calibration(a, b)
+    others = np.zeros(len(_SIGNS))
+    others[chosen] = rest
+    return Calibration(a, b, *others.tolist())
 
 
 def confidence(
-    scores: np.ndarray, calibration: tuple[float, ...], rare: np.ndarray | None = None
+    scores: np.ndarray, calibration: tuple[float, ...], seen: np.ndarray | None = None
 ) -> np.ndarray:
     """Return the confidence of scored links, float64 in [0, 1], same shape as the scores.
 
@@ -95,13 +118,21 @@ def confidence(
     scores : ndarray of float
         Scores of links.
     calibration : tuple of float
-        (a, b, c), or (a, b) for c = 0.
-    rare : ndarray of bool, same shape, optional
-        Whether each link has a rare word. Default: none has.
+        (a, b, c, d, e), or fewer, where the others are 0.
+    seen : ndarray of int, same shape, optional
+        How often the rarer word of each link was seen. Default: c and d have no effect.
     """
-    fitted = Calibration(*calibration)
-    x = fitted.slope * np.asarray(scores, dtype=np.float64) + fitted.level
-    return logistic(x if rare is None else x + fitted.rare * np.asarray(rare, dtype=np.float64))
+    fitted, scores = Calibration(*calibration), np.asarray(scores, dtype=np.float64)
+    more = _more_columns(scores, np.zeros(scores.shape) if seen is None else seen)
+    others = np.array(fitted[2:])
+    if seen is None:
+        others[:2] = 0.0
+    return logistic(fitted.slope * scores + fitted.level + more @ others)
+
+
+def of_translation(scores: np.ndarray) -> np.ndarray:
+    """Return how probable it is that pairs with these scores, in [0, 1], are translations, float64."""
+    return scores**4 / (scores**4 + _DOUBTFUL**4)
 
 
 def logistic(x: np.ndarray) -> np.ndarray:
@@ -110,18 +141,24 @@ def logistic(x: np.ndarray) -> np.ndarray:
     return np.where(x >= 0, 1 / (1 + small), small / (1 + small))
 
 
-def _rare(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+def _counts(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
     seen = np.zeros(len(ids), dtype=np.int64)
     known = ids < len(vocabulary)
     seen[known] = vocabulary.counts[ids[known]]
-    return seen <= RARE
+    return seen
+
+
+def _more_columns(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
+    """Return what c, d and e are multiplied with, float64, shape (L, 3)."""
+    return np.stack([np.asarray(seen) <= RARE, np.log1p(seen), np.maximum(scores - 1.0, 0.0)], axis=-1)
 
 
 def _fit(columns: np.ndarray, wanted: np.ndarray) -> list[float]:
     """Return the parameters, one a column, of the least cross entropy plus ridge."""
     from scipy.optimize import minimize  # takes half a second to load, and only training fits
 
-    ridge = _RIDGE[: columns.shape[1]]
+    ridge = np.full(columns.shape[1], _PRIOR)
+    ridge[:2] = _RIDGE
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
         x = columns @ parameters

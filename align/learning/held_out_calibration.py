@@ -29,7 +29,7 @@ def calibrate(
     *,
     pairs: np.ndarray,
     texts: Sequence[Hashable],
-    rare: tuple[np.ndarray, np.ndarray],
+    seen: tuple[np.ndarray, np.ndarray],
 ) -> Calibration:
     """Fit the calibration of a model on labelled pairs: to be called when its weights are known.
 
@@ -48,8 +48,8 @@ def calibrate(
     texts : sequence
         What tells the N pairs apart (:func:`align.learning.cross_validation.texts_of`): equal pairs fall into
         one fold.
-    rare : (ndarray of bool, ndarray of bool)
-        Which words are rare (:func:`align.learning.calibration.rare_words`).
+    seen : (ndarray of int64, ndarray of int64)
+        How often the words were seen (:func:`align.learning.calibration.word_counts`).
     """
     count = min(len(pairs), FEW_PAIRS)
     found = learner.links(weights, pairs[np.arange(count) * len(pairs) // max(count, 1)])
@@ -63,4 +63,5 @@ def calibrate(
             quick = replace(solver, passes=passes, tolerance=tolerance)
             found = held_out(replace(learner, solver=quick), parts)
     _, source, target = places(learner.edges, found.edges)
-    return fit_calibration(found.scores, found.sure | found.free, rare[0][source] | rare[1][target])
+    rarer = np.minimum(seen[0][source], seen[1][target])
+    return fit_calibration(found.scores, found.sure | found.free, rarer)

@@ -12,17 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus
 from align.features import PairBlock, compute_parts, score_blocks
+from align.features.block import Block
 from align.features.scoring import Scores
-from align.learning.calibration import confidence, rare_words
+from align.learning.calibration import confidence, of_translation
 from align.matching.decoding import Decoded, decode, places, score
-from align.model.alignments import Alignments, linked_share
+from align.model.alignments import Alignments, linked_share, share
+from align.model.evidence import evidence
 from align.model.folder import Model
 from align.model.pairs import SideText, Tokenizer, look_up, split_long
 from align.model.shipped import find_model
@@ -31,7 +33,27 @@ from align.text.processor import Tokens
 Text = str | Sequence[str]
 
 _PAIRS_AT_A_TIME = 256
-_NO_LINKS = np.zeros((3, 0), dtype=np.int64)
+
+# What a link that nothing speaks for but its place counts in the score of its pair; one that is known, 1.
+_UNKNOWN = 0.05
+
+
+class _Linked(NamedTuple):
+    """Links between the analysis tokens of N pairs: pair and tokens, counted over all pairs, int64 (3, L)."""
+
+    words: np.ndarray
+    score: np.ndarray
+    confidence: np.ndarray
+    mass: np.ndarray  # of each pair, as in Alignments
+    weight: np.ndarray
+
+    @classmethod
+    def none(cls) -> _Linked:
+        return cls(np.zeros((3, 0), dtype=np.int64), *np.zeros((4, 0)))
+
+    @classmethod
+    def join(cls, parts: Sequence[_Linked]) -> _Linked:
+        return cls(*(np.concatenate(columns, axis=-1) for columns in zip(*parts, strict=True)))
 
 
 class Aligner:
@@ -155,25 +177,25 @@ class Aligner:
         model = self.model
         block, _ = look_up([tokens], self._vocabularies)
         corpus = block.corpus
+        found = self._link(block, bias)
+        trusted = dict(zip(zip(*found.words.tolist(), strict=True), found.confidence.tolist(), strict=True))
         links: dict[tuple[int, int], dict[str, Any]] = {}
         for start, edges in compute_parts(
             block, model.resources, groups=model.groups, word_groups=model.word_groups
         ):
             scored = score(edges, model.weights)
             scores, linked, charges = self._decode(scored, bias)
-            _, sources, targets = _words(corpus, start, scored, linked)
-            rare = self._rare(corpus, sources, targets)
-            trusted = confidence(scores[linked], model.calibration, rare).tolist()
+            _, sources, targets = words = _words(corpus, start, scored, linked)
             surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
-            found = (linked.tolist(), charges.tolist(), *surface, trusted)
-            for edge, charge, source_token, target_token, trust in zip(*found, strict=True):
+            rows = (linked.tolist(), charges.tolist(), zip(*words.tolist(), strict=True), *surface)
+            for edge, charge, link_words, source_token, target_token in zip(*rows, strict=True):
                 link = (source_token, target_token)
                 if link not in links or scores[edge] > links[link]["score"]:
                     links[link] = {
                         "source": source_token,
                         "target": target_token,
                         "score": float(scores[edge]),
-                        "confidence": trust,
+                        "confidence": trusted[link_words],
                         "contributions": self._reasons(charge, edges.features[edge]),
                     }
         return {
@@ -204,6 +226,16 @@ class Aligner:
             return self.tokens(*sides)
         except TypeError as error:
             raise TypeError(f"pair {place}: {error}") from None
+
+    def unknown_words(self, pairs: Iterable[tuple[Tokens, Tokens]]) -> tuple[int, int]:
+        """Return how many words with a letter the model does not know, and how many there are."""
+        unknown = words = 0
+        for pair in pairs:
+            for side, vocabulary in zip(pair, self._vocabularies, strict=True):
+                spelt = [word for word in side.analysis if any(map(str.isalpha, word))]
+                words += len(spelt)
+                unknown += sum(word not in vocabulary.index for word in spelt)
+        return unknown, words
 
     def check(self, pair: tuple[Tokens, Tokens]) -> None:
         """Check that a tokenized pair can be aligned.
@@ -236,25 +268,43 @@ class Aligner:
         Alignments
             Links between surface tokens (``parents``).
         """
-        chosen, scores = [_NO_LINKS], [np.zeros(0)]
-        corpus, model = block.corpus, self.model
-        for start, part in score_blocks(
-            block, model.resources, model.weights, groups=model.groups, word_groups=model.word_groups
-        ):
-            scored, linked, _ = self._decode(part, bias)
-            chosen.append(_words(corpus, start, part, linked))
-            scores.append(scored[linked])
-        pairs, sources, targets = np.concatenate(chosen, axis=1)
-        score = np.concatenate(scores)
-        trusted = confidence(score, model.calibration, self._rare(corpus, sources, targets))
+        corpus = block.corpus
+        found = self._link(block, bias)
+        pairs, sources, targets = found.words
         return Alignments.build(
             pairs,
             corpus.source.parents[sources],
             corpus.target.parents[targets],
-            score,
-            trusted,
-            *linked_share(corpus, (sources, targets), trusted, self._vocabularies),
+            found.score,
+            found.confidence,
+            found.mass,
+            found.weight,
         )
+
+    def _link(self, pairs: PairBlock, bias: float) -> _Linked:
+        """Return the links between analysis tokens of a block."""
+        model = self.model
+        found = [_Linked.none()]
+        for start, part, block in score_blocks(
+            pairs, model.resources, model.weights, groups=model.groups, word_groups=model.word_groups
+        ):
+            scored, linked, _ = self._decode(part, bias)
+            words = places(part, linked)
+            mass, weight, trusted = self._trust(block, linked, scored[linked], words)
+            words = _words(pairs.corpus, start, part, linked)
+            found.append(_Linked(words, scored[linked], trusted, mass, weight))
+        return _Linked.join(found)
+
+    def _trust(
+        self, block: Block, linked: np.ndarray, scores: np.ndarray, words: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Return mass and weight of the pairs of a block, and the confidence of its links."""
+        pairs, sources, targets = words
+        seen = np.minimum(block.source.counts[sources], block.target.counts[targets])
+        own = confidence(scores, self.model.calibration, seen)
+        trust = own * (_UNKNOWN + (1 - _UNKNOWN) * evidence(block, linked))
+        mass, weight = linked_share(block, (sources, targets), trust)
+        return mass, weight, own * of_translation(share(mass, weight))[pairs]
 
     @property
     def _vocabularies(self) -> tuple[Any, Any]:
@@ -274,12 +324,6 @@ class Aligner:
         if charge:
             contributions["fertility"] = -charge
         return contributions
-
-    def _rare(self, corpus: Corpus, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-        """Return whether a word of each link is rare."""
-        of_source, of_target = rare_words(corpus, self._vocabularies)
-        found: np.ndarray = of_source[sources] | of_target[targets]
-        return found
 
 
 def _load_again(

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from align.core.ragged import offsets_of
+from align.features.spelling import spellings
+from align.text.words import NUMBER
 
 if TYPE_CHECKING:
-    from align.data.corpus import Corpus
-    from align.data.vocabulary import Vocabulary
+    from align.features.block import Block
 
 # The share of all words at which one counts half in the score of a pair.
 _FREQUENT = 0.01
@@ -23,9 +24,10 @@ class Alignments:
     """Links between the surface tokens of N sentence pairs.
 
     The score of a sentence pair is the share of its words, of both sides, that are linked, each as far as the
-    best of its links is trusted, and very frequent words counting less (:func:`word_weights`): any two
+    best of its links is trusted and there is evidence that the two words are translations
+    (:mod:`align.model.evidence`), and very frequent words counting less (:func:`word_weights`): any two
     sentences have some of these in common. It is in [0, 1]; a pair of which only half is translated cannot
-    get more than about a half.
+    get more than about a half, and one of words of which nothing is known hardly anything.
 
     Attributes
     ----------
@@ -36,8 +38,8 @@ class Alignments:
     score, confidence : ndarray of float64, shape (L,)
         The model's score of each link; the probability that it is right, in [0, 1].
     mass, weight : ndarray of float64, shape (N,)
-        Sums over the analysis tokens of both sides: of their weights times the confidence of their best
-        link, and of their weights alone.
+        Sums over the analysis tokens of both sides: of their weights times the trust in their best link, and
+        of their weights alone.
     """
 
     offsets: np.ndarray
@@ -50,8 +52,7 @@ class Alignments:
 
     def sentence_scores(self) -> np.ndarray:
         """Return the score of each pair, float64 in [0, 1], shape (N,); 0 for a pair without words."""
-        some = self.weight > 0
-        return np.where(some, np.minimum(1.0, self.mass / np.where(some, self.weight, 1.0)), 0.0)
+        return share(self.mass, self.weight)
 
     def __len__(self) -> int:
         return len(self.offsets) - 1
@@ -131,61 +132,61 @@ class Alignments:
         return Alignments.build(of_links, self.source, self.target, self.score, self.confidence, mass, weight)
 
 
-def word_weights(ids: np.ndarray, vocabulary: Vocabulary) -> np.ndarray:
+def share(mass: np.ndarray, weight: np.ndarray) -> np.ndarray:
+    """Return the scores of pairs, float64 in [0, 1]; 0 for a pair without words."""
+    some = weight > 0
+    return np.where(some, np.minimum(1.0, mass / np.where(some, weight, 1.0)), 0.0)
+
+
+def word_weights(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return what words count in the score of a pair: a / (a + p), p their share of all words, a = 0.01.
 
-    Parameters
-    ----------
-    ids : ndarray of int, shape (T,)
-        Words; those at and above the vocabulary's size were never seen.
-    vocabulary : Vocabulary
-        Words with counts.
+    A number counts twice: it is hardly ever left out or translated by another.
 
     Returns
     -------
-    ndarray of float64, shape (T,)
-        In (0, 1]; 1 for words never seen.
+    (ndarray of float64, ndarray of float64)
+        Of the source and of the target tokens of the block, in (0, 2]; 1 for words never seen.
 
     Notes
     -----
     The form is that of Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline for sentence
     embeddings".
     """
-    shares = np.zeros(len(ids))
-    known = ids < len(vocabulary)
-    shares[known] = vocabulary.counts[ids[known]] / max(int(vocabulary.counts.sum()), 1)
-    return _FREQUENT / (_FREQUENT + shares)
+    totals = block.resources.source_tokens, block.resources.target_tokens
+    source, target = (
+        _FREQUENT / (_FREQUENT + side.counts / total) * np.where(words.kinds[side.tokens] == NUMBER, 2.0, 1.0)
+        for side, total, words in zip(
+            (block.source, block.target), totals, block.shared(spellings), strict=True
+        )
+    )
+    return source, target
 
 
 def linked_share(
-    corpus: Corpus,
-    words: tuple[np.ndarray, np.ndarray],
-    confidence: np.ndarray,
-    vocabularies: tuple[Vocabulary, Vocabulary],
+    block: Block, words: tuple[np.ndarray, np.ndarray], trust: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``mass`` and ``weight`` of each pair of a block.
 
     Parameters
     ----------
-    corpus : Corpus
+    block : Block
         N pairs.
     words : (ndarray of int64, ndarray of int64), shapes (L,)
-        Source and target analysis token of each link, counted over all pairs.
-    confidence : ndarray of float64, shape (L,)
-        Of each link, in [0, 1].
-    vocabularies : (Vocabulary, Vocabulary)
-        Of both sides.
+        Source and target token of each link, counted over all pairs.
+    trust : ndarray of float64, shape (L,)
+        How far each link speaks for a translation, in [0, 1].
 
     Returns
     -------
     mass, weight : ndarray of float64, shape (N,)
     """
-    mass, weight = np.zeros(len(corpus)), np.zeros(len(corpus))
-    for side, linked, vocabulary in zip((corpus.source, corpus.target), words, vocabularies, strict=True):
-        weights = word_weights(np.asarray(side.ids), vocabulary)
+    count = len(block.shapes)
+    mass, weight = np.zeros(count), np.zeros(count)
+    for side, linked, weights in zip((block.source, block.target), words, word_weights(block), strict=True):
         best = np.zeros(len(weights))
-        np.maximum.at(best, linked, confidence)
-        pairs = np.repeat(np.arange(len(corpus)), side.lengths())
-        mass += np.bincount(pairs, weights=weights * best, minlength=len(corpus))
-        weight += np.bincount(pairs, weights=weights, minlength=len(corpus))
+        np.maximum.at(best, linked, trust)
+        pairs = np.repeat(np.arange(count), np.diff(side.starts))
+        mass += np.bincount(pairs, weights=weights * best, minlength=count)
+        weight += np.bincount(pairs, weights=weights, minlength=count)
     return mass, weight

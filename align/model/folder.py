@@ -70,9 +70,11 @@ class Model(Weights):
         for name, weight in zip(expected[len(of_edges) :], self.weights[len(of_edges) :], strict=True):
             if weight < 0:
                 raise ValueError(f"the weight of {name} is {weight:g}, below 0")
-        a, _, c = Calibration(*self.calibration)
-        if not (all(map(math.isfinite, self.calibration)) and a > 0 and c <= 0):
-            raise ValueError(f"calibration {tuple(self.calibration)} is not (a > 0, b, c <= 0), all finite")
+        a, _, c, d, e = Calibration(*self.calibration)
+        if not (all(map(math.isfinite, self.calibration)) and a > 0 and c <= 0 <= min(d, e)):
+            raise ValueError(
+                f"calibration {tuple(self.calibration)} is not (a > 0, b, c <= 0, d >= 0, e >= 0), all finite"
+            )
 
     @property
     def languages(self) -> tuple[str, str]:

@@ -193,9 +193,9 @@ _FORMS = {
     "text": _is_text,
     "groups": _are_groups,
     "sizes": _are_sizes,
-    # Two numbers: nothing is said of rare words.
+    # Two numbers: nothing is said of how often words were seen.
     "calibration": lambda value: (
-        isinstance(value, list) and 2 <= len(value) <= 3 and all(map(_number, value))
+        isinstance(value, list) and 2 <= len(value) <= 5 and all(map(_number, value))
     ),
     "options": lambda value: isinstance(value, dict),
     "provenance": lambda value: isinstance(value, dict),

@@ -8,7 +8,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.features import Resources
-from align.learning.calibration import Calibration, rare_words
+from align.learning.calibration import Calibration, word_counts
 from align.learning.cross_validation import (
     HeldOut,
     Learner,
@@ -95,5 +95,5 @@ def calibration_of(
         weights,
         pairs=usable,
         texts=texts_of(corpus),
-        rare=rare_words(corpus, (resources.source_vocabulary, resources.target_vocabulary)),
+        seen=word_counts(corpus, (resources.source_vocabulary, resources.target_vocabulary)),
     )

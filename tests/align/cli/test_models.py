@@ -113,6 +113,15 @@ class TestLinks:
         assert lines[1] == ""
         assert float(lines[2]) == 0
 
+    def test_a_text_that_the_model_does_not_know_is_told(self, run):
+        strange = "qwert zuiop asdf 2019 house\tyxcv bnm 2019 maison tzui\n"
+        status, out, err = run("links --model toy", stdin=2 * strange)
+        assert (status, out.count("\n")) == (0, 2)
+        told = "<stdin>: 12 of 16 words are unknown to the model, which is of en and fr; "
+        assert [line for line in err.split("\n") if told in line]
+        for known in (strange, 2 * strange + 4 * ROW, ROW):
+            assert "unknown to the model" not in run("links --model toy", stdin=known)[2]
+
     def test_bias(self, run):
         counts = [
             run(f"links --model toy --bias {bias}", stdin="see the red cat\tmon petit chat\n")[1].count("-")

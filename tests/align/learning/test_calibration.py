@@ -13,6 +13,7 @@ from align.learning.calibration import (
     confidence,
     fit_calibration,
     logistic,
+    of_translation,
     rare_words,
 )
 
@@ -31,14 +32,24 @@ class TestFit:
         wanted = np.where(correct, (right + 1) / (right + 2), 1 / (len(correct) - right + 2))
 
         def loss(parameters):
-            x = parameters[0] * scores + parameters[1]
-            return (np.logaddexp(0, x) - wanted * x).sum()
+            x = parameters[0] * scores + parameters[1] + parameters[2] * np.maximum(scores - 1, 0)
+            return (np.logaddexp(0, x) - wanted * x).sum() + parameters[2] ** 2 / 2
 
-        best = minimize(loss, [0.0, 0.0], method="BFGS", options={"gtol": 1e-7}).x
-        np.testing.assert_allclose(fit_calibration(scores, correct)[:2], best, atol=1e-4)
+        best = minimize(loss, np.zeros(3), method="BFGS", options={"gtol": 1e-7}).x
+        if best[2] < 0:
+            best = np.append(minimize(lambda two: loss([*two, 0.0]), [0.0, 0.0], method="BFGS").x, 0.0)
+        np.testing.assert_allclose(np.array(fit_calibration(scores, correct))[[0, 1, 4]], best, atol=1e-4)
 
     def test_it_finds_the_slope_that_made_the_data(self):
-        assert fit_calibration(*sample(0, count=20_000))[:2] == pytest.approx((1.2, -0.4), abs=0.1)
+        found = fit_calibration(*sample(0, count=20_000))
+        assert found == pytest.approx((1.2, -0.4, 0, 0, 0), abs=0.1)
+
+    def test_it_finds_where_scores_say_more(self):
+        generator = np.random.default_rng(3)
+        scores = generator.normal(1.0, 2.0, 40_000)
+        x = 0.4 * scores + 0.1 + 0.8 * np.maximum(scores - 1, 0)
+        found = fit_calibration(scores, generator.random(len(x)) < logistic(x))
+        assert found == pytest.approx((0.4, 0.1, 0, 0, 0.8), abs=0.1)
 
     def test_confidence_is_calibrated(self):
         scores, correct = sample(7, count=5000)
@@ -60,7 +71,7 @@ class TestFit:
         ],
     )
     def test_few_or_one_sided_links_do_not_give_certainty(self, scores, correct):
-        a, b, _ = fit_calibration(np.array(scores), np.array(correct))
+        a, b, *_ = fit_calibration(np.array(scores), np.array(correct))
         assert a > 0
         assert np.isfinite([a, b]).all()
         assert 0 < confidence(np.array([1.0]), (a, b))[0] < 1
@@ -72,48 +83,67 @@ class TestFit:
         assert logistic(np.array([-1e9, 0.0, 1e9])).tolist() == [0.0, 0.5, 1.0]
 
 
-class TestRare:
-    def sample(self, count=4000, c=-1.5, share=0.3):
+class TestCounts:
+    def sample(self, count=4000, c=-1.5, d=0.2, e=0.0, share=0.3):
         generator = np.random.default_rng(5)
         scores, rare = generator.normal(1.0, 2.0, count), generator.random(count) < share
-        x = 1.2 * scores + 0.4 + c * rare
-        return scores, generator.random(count) < 1 / (1 + np.exp(-x)), rare
+        seen = np.where(rare, 1, np.exp(generator.uniform(1, 9, count)).astype(int))
+        x = 1.2 * scores + 0.4 + c * rare + d * np.log1p(seen) + e * np.maximum(scores - 1, 0)
+        return scores, generator.random(count) < 1 / (1 + np.exp(-x)), seen
 
     def test_it_finds_what_made_the_data(self):
-        assert fit_calibration(*self.sample(count=20_000)) == pytest.approx((1.2, 0.4, -1.5), abs=0.1)
+        assert fit_calibration(*self.sample(count=40_000)) == pytest.approx(
+            (1.2, 0.4, -1.5, 0.2, 0.0), abs=0.15
+        )
 
     def test_it_is_the_maximum_of_likelihood_and_prior(self):
-        scores, correct, rare = self.sample(count=400)
+        scores, correct, seen = self.sample(count=400, e=1.0)
         right = correct.sum()
         wanted = np.where(correct, (right + 1) / (right + 2), 1 / (len(correct) - right + 2))
 
         def loss(parameters):
-            x = parameters[0] * scores + parameters[1] + parameters[2] * rare
-            return (np.logaddexp(0, x) - wanted * x).sum() + parameters[2] ** 2 / 2
+            x = parameters[:2] @ [scores, np.ones(400)]
+            x += parameters[2:] @ [seen <= 1, np.log1p(seen), np.maximum(scores - 1, 0)]
+            return (np.logaddexp(0, x) - wanted * x).sum() + parameters[2:] @ parameters[2:] / 2
 
-        best = minimize(loss, [0.0, 0.0, 0.0], method="BFGS", options={"gtol": 1e-7}).x
-        np.testing.assert_allclose(fit_calibration(scores, correct, rare), best, atol=1e-4)
+        best = minimize(loss, np.zeros(5), method="BFGS", options={"gtol": 1e-7}).x
+        assert (best * [1, 1, -1, 1, 1] > 0)[[0, 2, 3, 4]].all()
+        np.testing.assert_allclose(fit_calibration(scores, correct, seen), best, atol=1e-4)
 
     def test_a_rare_word_never_makes_a_link_surer(self):
-        scores, correct, rare = self.sample(c=1.5)
-        assert fit_calibration(scores, correct, rare) == fit_calibration(scores, correct)
+        scores, correct, seen = self.sample(c=3.0, d=-0.2)
+        assert fit_calibration(scores, correct, seen) == fit_calibration(scores, correct)
 
-    @pytest.mark.parametrize("share", [0.0, 1.0])
-    def test_nothing_is_learnt_of_rare_words_without_both_kinds(self, share):
-        scores, correct, rare = self.sample(share=share)
-        assert fit_calibration(scores, correct, rare) == fit_calibration(scores, correct)
+    def test_one_of_both_is_enough(self):
+        scores, correct, seen = self.sample(c=-4.0, d=-0.2)
+        found = fit_calibration(scores, correct, seen)
+        assert (found.rare < -1, found.often) == (True, 0.0)
+        scores, correct, seen = self.sample(c=2.0, d=0.5)
+        found = fit_calibration(scores, correct, seen)
+        assert (found.rare, found.often > 0.05) == (0.0, True)
+
+    def test_nothing_is_learnt_of_words_seen_equally_often(self):
+        scores, correct, _ = self.sample()
+        for seen in (0, 1, 30):
+            found = fit_calibration(scores, correct, np.full(len(scores), seen))
+            assert found == fit_calibration(scores, correct)
 
     def test_a_few_rare_links_do_not_decide(self):
-        scores, correct, _ = self.sample(c=0.0)
-        rare = np.zeros(len(scores), dtype=bool)
-        rare[np.flatnonzero(~correct)[:2]] = True
-        assert -2 < fit_calibration(scores, correct, rare).rare < 0
+        scores, correct, seen = self.sample(c=0.0, share=0.0)
+        seen[np.flatnonzero(~correct)[:2]] = 1
+        assert -2 < fit_calibration(scores, correct, seen).rare < 0
 
     def test_confidence(self):
-        scores, rare = np.array([1.0, 1.0]), np.array([False, True])
-        expected = logistic(np.array([2.5, 1.0]))
-        assert confidence(scores, Calibration(2.0, 0.5, -1.5), rare).tolist() == expected.tolist()
-        assert confidence(scores, (2.0, 0.5), rare).tolist() == [expected[0]] * 2
+        scores, seen = np.array([1.0, 1.0, 1.0]), np.array([2, 1, 0])
+        expected = logistic(np.array([2.5, 1.0, 1.0]))
+        assert confidence(scores, Calibration(2.0, 0.5, -1.5), seen).tolist() == expected.tolist()
+        assert confidence(scores, (2.0, 0.5), seen).tolist() == [expected[0]] * 3
+        often = logistic(2.5 + 0.3 * np.log([3, 2, 1]))
+        assert confidence(scores, (2.0, 0.5, 0.0, 0.3), seen).tolist() == pytest.approx(often.tolist())
+
+    def test_pairs_that_may_be_no_translations(self):
+        found = of_translation(np.array([0.0, 0.05, 0.1, 0.2, 0.5]))
+        assert found.tolist() == pytest.approx([0, 0.0588, 0.5, 0.9412, 0.9984], abs=1e-4)
 
     def test_words_not_in_the_vocabulary_and_seen_once_are_rare(self):
         corpus = Corpus(Sentences.from_lists([[0, 1], [5]]), Sentences.from_lists([[2], [0, 1]]))

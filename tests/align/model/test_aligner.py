@@ -13,6 +13,7 @@ from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import PairBlock
+from align.learning.calibration import of_translation
 from align.model.aligner import Aligner
 from align.model.alignments import Alignments
 from align.model.pairs import SideText, located
@@ -138,12 +139,14 @@ class TestExplain:
         assert explained["source"] == ["House", "of", "the", "dog"]
         assert explained["target"] == ["maison", "du", "chien"]
         assert len(explained["links"]) == 4
+        tokens = aligner.tokens("House of the dog", "maison du chien")
+        translated = of_translation(aligner.align_tokens([tokens], bias=0.3).sentence_scores())
         for link in explained["links"]:
             assert sum(link["contributions"].values()) == pytest.approx(link["score"], abs=1e-9)
             assert link["contributions"]["bias"] == -1.0
             assert set(link["contributions"]) <= set(toy.WEIGHTS)
-            expected = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25)))
-            assert link["confidence"] == pytest.approx(expected)
+            own = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25)))
+            assert link["confidence"] == pytest.approx(own * translated)
 
     def test_it_is_json(self, aligner):
         explained = aligner.explain(SOURCE, TARGET)
@@ -168,12 +171,13 @@ def test_links_of_rare_words_are_trusted_less():
     aligner = of(replace(model, resources=resources))
     pair = "The dog is big zyx .", "Le chien est grand zyx ."
     explained = aligner.explain(*pair)["links"]
+    translated = of_translation(aligner.align_tokens([aligner.tokens(*pair)]).sentence_scores())
     assert {(link["source"], link["target"]) for link in explained} >= {(0, 0), (3, 3), (4, 4)}
     for link in explained:
         word = pair[1].lower().split()[link["target"]]
         shift = 0 if word in words[:rare] else -0.75
-        expected = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25 + shift)))
-        assert link["confidence"] == pytest.approx(expected)
+        own = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25 + shift)))
+        assert link["confidence"] == pytest.approx(own * translated)
     assert [link["confidence"] for link in explained] == aligner.scores(*pair)
 
 
@@ -196,13 +200,15 @@ class TestSeveralLinks:
         toy.toy_model(fertility=2).save(tmp_path / "fertile")
         aligner = Aligner.load(tmp_path / "fertile")
         explained = aligner.explain(self.SOURCE, self.TARGET)
+        tokens = aligner.tokens(self.SOURCE, self.TARGET)
+        translated = of_translation(aligner.align_tokens([tokens]).sentence_scores())
         paid = [link["contributions"].get("fertility", 0.0) for link in explained["links"]]
         assert sorted(paid) == pytest.approx([-0.25, 0, 0, 0, 0, 0])
         assert paid[1] + paid[2] == pytest.approx(-0.25)
         for link in explained["links"]:
             assert sum(link["contributions"].values()) == pytest.approx(link["score"], abs=1e-9)
-            expected = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25)))
-            assert link["confidence"] == pytest.approx(expected)
+            own = 1 / (1 + np.exp(-(1.5 * link["score"] + 0.25)))
+            assert link["confidence"] == pytest.approx(own * translated)
         found = [(link["source"], link["target"]) for link in explained["links"]]
         assert found == aligner.align(self.SOURCE, self.TARGET)
         scores = aligner.scores(self.SOURCE, self.TARGET)

@@ -5,24 +5,34 @@ import pytest
 
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
+from align.features import PairBlock, Resources
+from align.features.block import Block
 from align.model.alignments import Alignments, linked_share, word_weights
 
 # 1,000 words: shares of 0.9, 0.09 and 0.01.
 WORDS = Vocabulary(["the", "house", "red"], [900, 90, 10])
 
 
-def test_frequent_words_count_less():
-    weights = word_weights(np.array([0, 1, 2, 3, 99]), WORDS)
-    assert weights.tolist() == pytest.approx([0.01 / 0.91, 0.1, 0.5, 1.0, 1.0])
-    assert word_weights(np.array([0, 1]), Vocabulary([], [])).tolist() == [1.0, 1.0]
-    assert word_weights(np.zeros(0, dtype=np.int32), WORDS).tolist() == []
+def block(source, target, words=WORDS):
+    """Pairs of these words; those above the vocabulary are blue, 1999 and so on."""
+    unknown = ["blue", "1999", "green"]
+    corpus = Corpus(Sentences.from_lists(source), Sentences.from_lists(target))
+    return Block.of(PairBlock(corpus, unknown, unknown), Resources(None, None, None, words, words))
+
+
+def test_frequent_words_count_less_and_numbers_twice():
+    source, target = word_weights(block([[0, 1, 2], [3, 5]], [[4], []]))
+    assert source.tolist() == pytest.approx([0.01 / 0.91, 0.1, 0.5, 1.0, 1.0])
+    assert target.tolist() == [2.0]
+    assert word_weights(block([[0, 2]], [[]], Vocabulary([], [])))[0].tolist() == [1.0, 1.0]
+    assert [each.tolist() for each in word_weights(block([], []))] == [[], []]
 
 
 def test_the_score_is_the_weighted_share_of_linked_words():
-    corpus = Corpus(Sentences.from_lists([[0, 1], [2, 2, 3]]), Sentences.from_lists([[1, 0], [2]]))
+    pairs = block([[0, 1], [2, 2, 3]], [[1, 0], [2]])
     # the - the 0.8, house - house 0.5; in the second pair red - red 0.9 and red - red 0.6
     linked = np.array([0, 1, 2, 3]), np.array([1, 0, 2, 2])
-    mass, weight = linked_share(corpus, linked, np.array([0.8, 0.5, 0.9, 0.6]), (WORDS, WORDS))
+    mass, weight = linked_share(pairs, linked, np.array([0.8, 0.5, 0.9, 0.6]))
     the = 0.01 / 0.91
     assert weight.tolist() == pytest.approx([2 * (the + 0.1), 2.5])
     # A word with two links counts once, as far as the better is trusted.
@@ -60,10 +70,8 @@ def test_links_are_sorted_and_the_best_of_equal_ones_stays(count, sorted_already
 
 
 def test_words_that_all_sentences_have_make_no_translation():
-    corpus = Corpus(
-        Sentences.from_lists([[0, 2, 1], [0, 2, 1]]), Sentences.from_lists([[0, 2, 1], [0, 3, 4]])
-    )
+    pairs = block([[0, 2, 1], [0, 2, 1]], [[0, 2, 1], [0, 3, 5]])
     linked = np.array([0, 1, 2, 3]), np.array([0, 1, 2, 3])
-    mass, weight = linked_share(corpus, linked, np.ones(4), (WORDS, WORDS))
+    mass, weight = linked_share(pairs, linked, np.ones(4))
     assert mass[0] / weight[0] == pytest.approx(1)
     assert mass[1] / weight[1] < 0.05

@@ -247,7 +247,7 @@ class TestDamaged:
             ("sizes", {"source_words": 1}),
             ("calibration", [1.0]),
             ("calibration", [1.0, None]),
-            ("calibration", [1.0, 0.0, 0.0, 0.0]),
+            ("calibration", [1.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
             ("calibration", [1.0, 10**400]),
             ("options", []),
             ("provenance", None),
@@ -367,7 +367,10 @@ class TestDamaged:
             replace(model, calibration=Calibration(-1.0, 0.0))
         with pytest.raises(ValueError, match="calibration"):
             replace(model, calibration=Calibration(1.0, 0.0, 0.5))
-        with pytest.raises(ValueError, match="1 features where the groups give 89"):
+        for wrong in ((-0.5, -0.1), (0.0, 0.0, -1.0)):
+            with pytest.raises(ValueError, match="calibration"):
+                replace(model, calibration=Calibration(1.0, 0.0, *wrong))
+        with pytest.raises(ValueError, match="1 features where the groups give 100"):
             replace(model, names=feature_names((), model.resources))
 
 

@@ -13,7 +13,7 @@ from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import Edges, PairBlock, Resources, compute
 from align.learning import cross_validation
-from align.learning.calibration import Calibration, rare_words
+from align.learning.calibration import Calibration, word_counts
 from align.learning.cross_validation import Learner, Setting
 from align.learning.held_out_calibration import calibrate
 from align.links import Link
@@ -190,13 +190,13 @@ def test_a_model_of_several_links_a_word(stages, tmp_path):
     gold, _ = labels.dense(edges.shapes)
     assert gold[linked].sum() >= 0.95 * max(gold.sum(), len(linked))
     corpus = Corpus.load(stages / "preprocess" / "corpus")
-    rare = rare_words(corpus, (model.resources.source_vocabulary, model.resources.target_vocabulary))
+    seen = word_counts(corpus, (model.resources.source_vocabulary, model.resources.target_vocabulary))
     assert model.calibration == calibrate(
         Learner(edges, labels, max_fertility=2),
         model.weights,
         pairs=np.arange(60),
         texts=cross_validation.texts_of(corpus),
-        rare=rare,
+        seen=seen,
     )
 
 
@@ -423,7 +423,7 @@ class TestGivenWeights:
         train.run(context, labels="none")
         model = Model.load(tmp_path / "out")
         assert model.weights.tolist() == known.weights.tolist()
-        assert (model.calibration, model.options["lam"]) == ((2.0, -1.0, -0.5), 1)
+        assert (model.calibration, model.options["lam"]) == (Calibration(2.0, -1.0, -0.5), 1)
 
     def test_weights_of_other_features_are_refused(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")

@@ -1,0 +1,95 @@
+"""How far links are known to be translations: against the formula, word by word."""
+
+import math
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from align.data.corpus import Corpus, Sentences
+from align.features import PairBlock
+from align.features.block import Block
+from align.model.evidence import evidence
+from tests.align import toy
+from tests.align.features import twins
+
+UNKNOWN = ["zorro", "1,000.50", "qwert"], ["zorro", "1.000,5", "yuiop"]
+
+
+@pytest.fixture(scope="module")
+def resources():
+    return toy.toy_model().resources
+
+
+def block_of(resources, source, target, posteriors=None):
+    """One pair, by words; unknown ones are those above."""
+    ids = [
+        [
+            vocabulary.index[word] if word in vocabulary.index else len(vocabulary) + unknown.index(word)
+            for word in words
+        ]
+        for words, vocabulary, unknown in zip(
+            (source, target), (resources.source_vocabulary, resources.target_vocabulary), UNKNOWN, strict=True
+        )
+    ]
+    corpus = Corpus(*(Sentences.from_lists([each]) for each in ids))
+    return Block.of(PairBlock(corpus, *UNKNOWN, posteriors), resources)
+
+
+def all_evidence(block):
+    return evidence(block, np.arange(block.offsets[-1])).reshape(block.shapes[0])
+
+
+def expected(resources, source, target, j, k):
+    """The formula, from the tables; the two are words of the vocabularies."""
+    given, lexicon = resources, resources.lexicon
+    s, t = given.source_vocabulary.index[source[j]], given.target_vocabulary.index[target[k]]
+    cells = [
+        cell
+        for cell in range(lexicon.offsets[s], lexicon.offsets[s + 1])
+        if lexicon.targets[cell] == t and lexicon.dice[cell] > 0
+    ]
+    of_tables = 0.0
+    for cell in cells:
+        chances = (
+            len(target) * given.target_vocabulary.counts[t] / given.target_vocabulary.counts.sum(),
+            len(source) * given.source_vocabulary.counts[s] / given.source_vocabulary.counts.sum(),
+        )
+        forward, reverse = float(lexicon.forward[cell]), float(lexicon.reverse[cell])
+        of_tables = math.sqrt(forward / (forward + chances[0]) * reverse / (reverse + chances[1]))
+    cosine = float(given.source_vectors[s] @ given.target_vectors[t])
+    return min(1.0, max(of_tables, max(cosine, 0.0) ** 2))
+
+
+def test_it_follows_from_tables_and_vectors(resources):
+    source, target = ["the", "house", "is", "red"], ["le", "maison", "rouge"]
+    found = all_evidence(block_of(resources, source, target))
+    for j, word in enumerate(source):
+        for k, other in enumerate(target):
+            if not twins.spelling_of(word, other)[0]:
+                assert found[j, k] == pytest.approx(expected(resources, source, target, j, k), abs=1e-6)
+    assert found[1, 1] > 0.5
+    assert (found >= 0).all()
+    assert (found <= 1).all()
+
+
+def test_of_unknown_words_their_spelling_alone_says_something(resources):
+    found = all_evidence(block_of(resources, ["zorro", "1,000.50", "qwert"], ["1.000,5", "yuiop", "zorro"]))
+    assert found.tolist() == [[0, 0, 1], [1, 0, 0], [0, 0, 0]]
+
+
+@pytest.mark.parametrize(("together", "known"), [(1, False), (2, True)])
+def test_a_pair_does_not_speak_for_itself(resources, together, known):
+    """What the tables have seen once may be this very pair, if it was sampled."""
+    lexicon = resources.lexicon
+    once = replace(lexicon, dice=(together / lexicon.source_counts).astype(np.float32))
+    bare = replace(resources, lexicon=once, source_vectors=None, target_vectors=None)
+    pair = ["the", "house"], ["le", "maison"]
+    stored = toy.posteriors_of(np.array([[2, 2]], dtype=np.int32), *np.zeros((2, 4), dtype=np.uint16))
+    assert all_evidence(block_of(bare, *pair))[1, 1] > 0.5
+    assert (all_evidence(block_of(bare, *pair, stored))[1, 1] > 0.5) == known
+
+
+def test_no_links(resources):
+    block = block_of(resources, ["the"], [])
+    assert evidence(block, np.zeros(0, dtype=np.int64)).tolist() == []
