@@ -12,8 +12,8 @@ import numpy as np
 from align.core.arrays import load_array
 from align.data.corpus import Corpus
 from align.data.vocabulary import Vocabulary
-from align.features import Edges, PairBlock
-from align.learning.calibration import Calibration, rare_words
+from align.features import Edges, PairBlock, compute
+from align.learning.calibration import Calibration, word_counts
 from align.learning.cross_validation import Learner
 from align.learning.held_out_calibration import calibrate
 from align.links import Link
@@ -24,8 +24,9 @@ from align.problems.labels import Labels
 from align.solvers import SOLVERS
 from align.statistics.posteriors import load_if_there
 from benchmarks.figures import read_lines
+from benchmarks.hidden import hidden
 from benchmarks.runs import Pipeline
-from pipeline.stages.featurize import labelled_pairs
+from pipeline.stages.featurize import labelled_pairs, load_resources
 from pipeline.stages.train.model import NO_WEIGHTS
 
 
@@ -40,7 +41,8 @@ class Training:
     groups: tuple[str, ...]  # of features
     word_groups: tuple[str, ...]  # none where a word has one link
     texts: tuple[tuple[str, str], ...]  # both sides of each pair
-    rare: tuple[np.ndarray, np.ndarray]  # as of :func:`align.learning.calibration.rare_words`
+    seen: tuple[np.ndarray, np.ndarray]  # as of :func:`align.learning.calibration.word_counts`
+    made: np.ndarray  # bool: pairs whose words were changed here; links of text as it is are trusted more
 
     @classmethod
     def load(cls, pipeline: Pipeline) -> Training:
@@ -59,7 +61,26 @@ class Training:
             tuple(described["groups"]),
             tuple(described.get("extra_groups", ())),
             tuple((sides[0][pair], sides[1][pair]) for pair in pairs.tolist()),
-            rare_words(labelled_pairs(preprocess, label), (source, target)),
+            word_counts(labelled_pairs(preprocess, label), (source, target)),
+            np.zeros(len(pairs), dtype=bool),
+        )
+
+    def unseen(self, pipeline: Pipeline, seed: int) -> Training:
+        """Return every other pair as a model sees it that does not know all its words."""
+        preprocess, embed, lexicon, label = map(pipeline.folder, ("preprocess", "embed", "lexicon", "label"))
+        resources = load_resources(preprocess, embed, lexicon)
+        chosen = np.arange(seed % 2, len(self.pairs), 2)
+        corpus, labels = labelled_pairs(preprocess, label).take(chosen), self.labels.take(chosen)
+        block, labels = hidden(corpus, labels, resources, seed=seed)
+        words = resources.source_vocabulary, resources.target_vocabulary
+        return replace(
+            self,
+            edges=compute(block, resources, groups=self.groups, word_groups=self.word_groups),
+            labels=labels,
+            pairs=self.pairs[chosen],
+            texts=tuple(self.texts[pair] for pair in chosen.tolist()),
+            seen=word_counts(block.corpus, words),
+            made=np.ones(len(chosen), dtype=bool),
         )
 
     @classmethod
@@ -80,9 +101,10 @@ class Training:
             parts[0].word_groups,
             tuple(text for part in parts for text in part.texts),
             (
-                np.concatenate([part.rare[0] for part in parts]),
-                np.concatenate([part.rare[1] for part in parts]),
+                np.concatenate([part.seen[0] for part in parts]),
+                np.concatenate([part.seen[1] for part in parts]),
             ),
+            np.concatenate([part.made for part in parts]),
         )
 
     def weights(self, chosen: np.ndarray | None = None) -> np.ndarray:
@@ -127,9 +149,13 @@ class Training:
             **{name: value for name, value in self.options.items() if name in of_problem},
         )
 
-    def calibration(self, weights: np.ndarray) -> Calibration:
-        """Return the calibration of weights that were learnt from all pairs."""
-        return calibrate(self.learner(), weights, pairs=self.usable(), texts=self.texts, rare=self.rare)
+    def calibration(self, weights: np.ndarray, times: np.ndarray | None = None) -> Calibration:
+        """Return the calibration of weights that were learnt from all pairs, each counted so many times."""
+        usable = self.usable()
+        pairs = usable[~self.made[usable]]
+        if times is not None:
+            pairs = np.repeat(pairs, times[pairs])
+        return calibrate(self.learner(), weights, pairs=pairs, texts=self.texts, seen=self.seen)
 
 
 def links_with(weights: np.ndarray, pipeline: Pipeline, chosen: np.ndarray) -> list[list[Link]]:

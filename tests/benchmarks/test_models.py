@@ -35,7 +35,8 @@ def training(value):
         ("spelling",),
         (),
         (("a", "b"),) * 3,
-        (np.zeros(6, dtype=bool),) * 2,
+        (np.zeros(6, dtype=np.int64),) * 2,
+        np.zeros(3, dtype=bool),
     )
 
 
