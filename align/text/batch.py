@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections.abc import Mapping, Sequence
-from functools import cache
+from collections.abc import Callable, Mapping, Sequence
 from itertools import chain
 from operator import itemgetter
 from typing import NamedTuple
@@ -40,6 +39,18 @@ class Batch(NamedTuple):
     offsets: np.ndarray  # int64 (N + 1,): line i has the analysis tokens offsets[i] to offsets[i + 1]
     parents: np.ndarray  # int32 (T,): surface token of each analysis token, counted within the line
     changes: Mapping[str, int]  # characters that cleaning replaced or deleted, by kind
+
+
+class _Remembered(dict[str, _Cut]):
+    """The cut of each chunk, made when it is first asked for; twice as fast as ``functools.cache``."""
+
+    def __init__(self, make: Callable[[str], _Cut]) -> None:
+        super().__init__()
+        self._make = make
+
+    def __missing__(self, chunk: str) -> _Cut:
+        found = self[chunk] = self._make(chunk)
+        return found
 
 
 class BatchProcessor:
@@ -74,7 +85,7 @@ class BatchProcessor:
         # The key of each surface token; the analysis tokens of each key, one key after the other.
         self._keys = array("i")
         self._expansions, self._bounds = array("i"), array("q", [0])
-        self._chunk = cache(self._cut_chunk)
+        self._chunks = _Remembered(self._cut_chunk)
         self._numbered: dict[str, _Cut] = {}
 
     def process(self, lines: Sequence[str]) -> Batch:
@@ -85,7 +96,7 @@ class BatchProcessor:
         InputError
             If a tokenizer of the user's own gives what is no token of the text.
         """
-        if max(len(self.surface), self._chunk.cache_info().currsize) > REMEMBERED:
+        if max(len(self.surface), len(self._chunks)) > REMEMBERED:
             self._begin()
         if any("\n" in line for line in lines):
             lines = [line.replace("\n", " ") for line in lines]
@@ -124,7 +135,7 @@ class BatchProcessor:
     def _cut(self, joined: str) -> tuple[list[str], np.ndarray]:
         """Return the surface text of each line and the ids of all surface tokens."""
         chunks = joined.replace("\n", " \n ").split(" ")
-        found = list(map(self._chunk, chunks))
+        found = list(map(self._chunks.__getitem__, chunks))
         for place, cut in before_numbers(chunks, self._numbered):
             found[place] = cut
         surface = np.frombuffer(b"".join(map(_ids, found)), dtype=np.int32)
