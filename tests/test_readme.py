@@ -157,8 +157,9 @@ def test_the_two_commands_of_the_start_are_what_ci_runs():
     assert 'pip install -e ".[test]" && python -m pytest' in README
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for command in (
-        "pip install --quiet --disable-pip-version-check -e .",
-        "python run_pipeline.py",
-        "python -m pytest",
+        'install() { python -m pip install --quiet --disable-pip-version-check "$@"; }',
+        "\ninstall -e .\npython run_pipeline.py ",
+        '\ninstall -e ".[test]"\n',
+        "\npython -m pytest\n",
     ):
         assert command in ci
