@@ -2,14 +2,16 @@
 
 Links: of gold pairs that were not trained on, whether links of a confidence are right as often as it says.
 Pairs: a tenth of the first 2,000 lines of the Hansards gets the target of another line; how well the scores
-tell these, in a corpus that is aligned itself and in pairs that a model of other lines has not seen.
+tell these, in a corpus that is aligned itself and in pairs that a model of other lines has not seen. Of lines
+further on the short ones, each as it is and with the target of another, beside pairs of random letters.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -35,12 +37,17 @@ from benchmarks.runs import pipeline_of
 
 SHUFFLED_LINES, SHUFFLED_SHARE = 2000, 0.1
 
+# Words of a side of short pairs, fewest and most, and how many of these pairs are measured.
+SHORT, SHORT_PAIRS = ((1, 4), (5, 8)), 3000
+NONSENSE = 500
+
 NOTES = """\
 A link is right if the gold has it, as sure or possible. ECE: expected calibration error, the mean of
 |confidence - share of right links| over 15 bins of equal numbers of links. "rare": a word of the link is not
 in the model's vocabulary, or was seen once. "in the text": the text of the test pairs, not their links, is
 part of what statistics are made of; "unseen": it is not, and a model aligns it afterwards. AUC: how often a
-pair whose target was taken from another line has a lower score than one that was left alone.
+pair whose target was taken from another line has a lower score than one that was left alone. Below the
+5 %: the share of them with a score below that of all but 5 in 100 of those left alone.
 """
 
 
@@ -209,10 +216,12 @@ class Bench:
         args = self._args
         prefix = args.hansards / "hansards" if args.hansards.is_dir() else args.hansards
         files = [text_file(prefix, language) for language in LANGUAGES]
-        rows = list(islice(open_bitext("files", files), SHUFFLED_LINES + args.size))
+        bitext = iter(open_bitext("files", files))
+        rows = list(islice(bitext, SHUFFLED_LINES + args.size))
         if len(rows) <= SHUFFLED_LINES or any(each.problem for each in rows):
             raise InputError(f"{prefix}: give more than {SHUFFLED_LINES} lines, all of which can be read")
         sides = [[each.source for each in rows], [each.target for each in rows]]
+        short = short_pairs(((row.source, row.target) for row in bitext if not row.problem), sides)
         moved, wrong = shuffled(sides[1][:SHUFFLED_LINES], SHUFFLED_SHARE, args.seed)
         folder = args.out / "pairs"
         folder.mkdir(exist_ok=True)
@@ -229,6 +238,7 @@ class Bench:
             f"unseen pairs, a model of {len(texts['others'][0])} other lines": self._shuffled_unseen(
                 folder, wrong
             ),
+            **self._short_unseen(folder, short),
         }
 
     def _shuffled_corpus(self, folder: Path, wrong: np.ndarray) -> dict[str, Any]:
@@ -237,15 +247,39 @@ class Bench:
         return detection(pipeline.folder("align") / "scores.txt", wrong)
 
     def _shuffled_unseen(self, folder: Path, wrong: np.ndarray) -> dict[str, Any]:
+        return detection(self._scores(folder, "shuffled"), wrong)
+
+    def _short_unseen(self, folder: Path, pairs: list[list[tuple[str, str]]]) -> dict[str, dict[str, Any]]:
+        """Return how well scores tell short pairs with another's target, and pairs of random letters."""
+        found = {}
+        for (fewest, most), own in zip(SHORT, pairs, strict=True):
+            if len(own) < 2:
+                continue
+            sources, targets = map(list, zip(*own, strict=True))
+            moved = list(zip(sources, targets[1:] + targets[:1], strict=True))
+            made = nonsense(NONSENSE, most, self._args.seed)
+            for kind, others in (("moved", moved), ("random letters", made)):
+                name = f"{most}-{kind.partition(' ')[0]}"
+                for place, language in enumerate(LANGUAGES):
+                    write_lines(folder / f"{name}.{language}", [pair[place] for pair in [*own, *others]])
+                wrong = np.arange(len(own) + len(others)) >= len(own)
+                title = f"unseen pairs of {fewest} to {most} words, {kind}"
+                found[title] = detection(self._scores(folder, name), wrong)
+        return found
+
+    def _scores(self, folder: Path, name: str) -> Path:
+        """Return the scores that a model of other lines gives the pairs of two files."""
         pipeline = pipeline_of(self._args, "others", text_alone(folder / "others", "others"))
         pipeline.run("train")
+        source, target = (folder / f"{name}.{language}" for language in LANGUAGES)
+        scores = folder / f"{name}.scores.txt"
         command = [
             *(sys.executable, "-m", "align", "links", "--model", pipeline.folder("train")),
-            *("--source", folder / "shuffled.en", "--target", folder / "shuffled.fr"),
-            *("--output", folder / "unseen.links.txt", "--sentence-scores", folder / "unseen.scores.txt"),
+            *("--source", source, "--target", target),
+            *("--output", folder / f"{name}.links.txt", "--sentence-scores", scores),
         ]
         call(command, folder / "links.log", environment(threads=self._args.jobs))
-        return detection(folder / "unseen.scores.txt", wrong)
+        return scores
 
     def _in_text(self, name: str, settings: dict[str, dict[str, Any]], start: int) -> Judged:
         """Return the links of the gold pairs from ``start`` on, which are part of the model's text."""
@@ -270,6 +304,34 @@ class Bench:
             list(zip(*sides, strict=True)),
             links_of(test.links),
         )
+
+
+def short_pairs(
+    rows: Iterable[tuple[str, str]], known: Sequence[Sequence[str]]
+) -> list[list[tuple[str, str]]]:
+    """Return pairs of each length of :data:`SHORT`; no side stands twice, nor among the known lines."""
+    found: list[list[tuple[str, str]]] = [[] for _ in SHORT]
+    seen = [set(side) for side in known]
+    for row in rows:
+        lengths = [len(re.findall(r"\w+|[^\w\s]", side)) for side in row]
+        for (fewest, most), own in zip(SHORT, found, strict=True):
+            fits = fewest <= min(lengths) and max(lengths) <= most and len(own) < SHORT_PAIRS
+            if fits and not any(side in others for side, others in zip(row, seen, strict=True)):
+                own.append(row)
+                for side, others in zip(row, seen, strict=True):
+                    others.add(side)
+    return found
+
+
+def nonsense(count: int, most: int, seed: int) -> list[tuple[str, str]]:
+    """Return pairs of up to so many words a side, of random letters."""
+    generator = np.random.default_rng(seed)
+
+    def sentence() -> str:
+        lengths = generator.integers(3, 9, generator.integers(1, most + 1))
+        return " ".join("".join(generator.choice(list("abcdefghijklmnoprstuvwz"), size)) for size in lengths)
+
+    return [(sentence(), sentence()) for _ in range(count)]
 
 
 def own_text(gold: Source, name: str, train: int) -> dict[str, dict[str, Any]]:
@@ -307,6 +369,9 @@ def detection(path: Path, wrong: np.ndarray) -> dict[str, Any]:
         "moved": int(wrong[scored].sum()),
         "AUC": area(scores[scored], wrong[scored]),
         "moved among as many with the lowest scores": float(wrong[scored][lowest].mean()),
+        "moved below the 5 % of the others": float(
+            (scores[scored & wrong] < np.quantile(scores[scored & ~wrong], 0.05)).mean()
+        ),
         "mean score": float(scores[scored & ~wrong].mean()),
         "mean score of moved": float(scores[scored & wrong].mean()),
     }

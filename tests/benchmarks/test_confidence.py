@@ -73,6 +73,22 @@ class TestShuffled:
             confidence.shuffled(["same"] * 20, 0.1, 0)
 
 
+def test_short_pairs_are_those_of_a_length_each_side_once():
+    rows = [
+        ("a b", "c"), ("a b", "d"), ("e", "c"), ("known", "x"), ("a b c d e", "f g h i j"), ("a, b.", "c d!"),
+        ("a b c d", "f g h i j"), ("one two three four five six seven eight nine", "a b c d e"),
+    ]  # fmt: skip
+    found = confidence.short_pairs(rows, [["known"], ["y"]])
+    assert found == [[("a b", "c"), ("a, b.", "c d!")], [("a b c d e", "f g h i j")]]
+
+
+def test_nonsense_has_up_to_so_many_words():
+    made = confidence.nonsense(100, 4, 0)
+    assert {len(side.split(" ")) for pair in made for side in pair} == {1, 2, 3, 4}
+    assert made == confidence.nonsense(100, 4, 0)
+    assert len(set(made)) == 100
+
+
 def test_pairs_without_a_score_are_left_out(tmp_path):
     (tmp_path / "scores.txt").write_text("0.9\n0.1\n\n0.5\n0.2\n")
     found = confidence.detection(tmp_path / "scores.txt", np.array([False, True, True, False, True]))
