@@ -98,7 +98,11 @@ class Jumps:
 
     @cached_property
     def probabilities(self) -> np.ndarray:
-        """The probabilities p(d | c, g), float32, shape (C, GAPS, 2 L + 1)."""
+        """The probabilities p(d | c, g), float32, shape (C, GAPS, 2 L + 1), of counts that stay."""
+        return self.smoothed()
+
+    def smoothed(self) -> np.ndarray:
+        """Return the probabilities of the counts as they are now."""
         by_gap = self.counts.sum(axis=0, dtype=np.float64)
         overall = by_gap.sum(axis=0) + JUMP
         by_gap += OF_ALL * overall / overall.sum()

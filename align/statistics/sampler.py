@@ -209,10 +209,10 @@ class ChainSettings:
         classes = word_classes(hidden, longest + 1)
         return cls(side, table, classes, len(hidden), len(observed), *size, longest, schedule, seed, prior)
 
-    def prior_jumps(self) -> Jumps:
-        """Return the jumps that the prior knows of, over these classes and sentences."""
+    def prior_jumps(self) -> Jumps | None:
+        """Return the jumps that the prior knows of, if it does, over these classes and sentences."""
         if self.prior is None or self.prior.jumps is None:
-            return Jumps.none(self.classes, self.longest + 1)
+            return None
         return self.prior.jumps.moved(self.classes, self.longest + 1)
 
     @property
@@ -274,7 +274,7 @@ def run_chain(
                 _count_fertility(sealed(block), choices[number], state.fertility)
             state.fertility[:] += np.float32(prior.FERTILITY_WEIGHT) * prior.FERTILITY
         for sweep in range(count):
-            probabilities = seen.plus(before).probabilities
+            probabilities = (seen if before is None else seen.plus(before)).smoothed()
             keep = model == _FERTILITY and sweep >= count - schedule.kept
             if keep:
                 kept_jumps += seen.counts

@@ -70,7 +70,7 @@ def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) ->
     together = 44 * cells
     # Of so long a text a word may come more often than float32 counts: the links are float64 then.
     chain = (12 if tokens < 1 << 28 else 16) * cells + 2 * tokens + 32 * words + _BLOCK
-    chain += 48 * min(JUMPS, 3 * tokens)  # their counts and probabilities
+    chain += 32 * min(JUMPS, 3 * tokens)  # their counts and probabilities
     return BASE + 200 * words + max(together, 16 * cells + workers * chain)
 
 
