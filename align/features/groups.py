@@ -91,7 +91,7 @@ GROUPS: dict[str, Group] = {
         needs=("lexicon",),
     ),
     "chain": Group(
-        "posteriors both ways of a chain of fixed jumps over the Model 1 table, competition",
+        "posteriors both ways of a chain over the sampler's tables, vectors and names, competition",
         chain.names,
         chain.fill,
         needs=("lexicon", "vectors"),

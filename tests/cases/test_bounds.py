@@ -11,6 +11,7 @@ from align.data.corpus import LONGEST, Corpus, Sentences
 from align.links import check_pair, read_file
 from align.statistics import candidates, sampler
 from align.statistics.candidates import MOST_CELLS
+from align.statistics.jumps import Jumps
 from align.statistics.sampler import Block, ChainSettings, Schedule, Sums, run_chain
 from align.statistics.sampler_priors import LexicalPrior
 from pipeline.config import configuration
@@ -170,7 +171,7 @@ def test_g05_what_null_makes_is_counted_beyond_float32(before):
     start = state.null[-1]
     corpus = one_pair([0, 1], [1] * 40)
     block = Block.of(corpus, candidates.find(corpus, all_cells(2), least=0.0), 0)
-    (choices,) = sampler._first_choices(settings, [block], state, np.zeros(11, np.int64))
+    (choices,) = sampler._first_choices(settings, [block], state, Jumps.none(settings.classes, 5))
     made = (choices < 0).sum()
     assert made > 1
     assert state.null[-1] == start + made
@@ -196,7 +197,7 @@ def test_g05_a_chain_with_counts_of_either_type_draws_the_same():
     corpus = one_pair([0, 1, 0], [1, 0, 1, 1])
     block = Block.of(corpus, candidates.find(corpus, all_cells(2), least=0.0), 0)
     found = []
-    for count in (10, 2 * EDGE):
+    for count in (200, 2 * EDGE):
         sums = [Sums.zeros(block)]
         run_chain(settings_of((count, count), (count, count)), [block], sums, chain=0)
         found.append(sums[0])
@@ -218,9 +219,8 @@ def test_g06_the_longest_sentence_is_sampled_and_a_longer_one_refused():
     assert both[0].places.max() == LONGEST - 1
     settings = ChainSettings.of(lexicon, 0, LONGEST, Schedule(1, 1, 1, 1, 1))
     block = Block.of(corpus, both, 0)
-    (choices,) = sampler._first_choices(
-        settings, [block], sampler._first_state(settings, 1), np.zeros(2 * LONGEST + 3, np.int64)
-    )
+    none = Jumps.none(settings.classes, LONGEST + 1)
+    (choices,) = sampler._first_choices(settings, [block], sampler._first_state(settings, 1), none)
     assert (choices >= -1).all()
     assert np.iinfo(choices.dtype).max >= LONGEST - 1
     # An edge of two such sentences has its number too.
