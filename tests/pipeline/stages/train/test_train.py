@@ -29,7 +29,7 @@ from pipeline.config.configuration import Config
 from pipeline.config.options import options_of
 from pipeline.stages.train import solving
 from pipeline.stages.train import stage as train
-from pipeline.stages.train.options import oracle_of
+from pipeline.stages.train.options import adapted_lam, oracle_of
 from pipeline.stages.train.plots import training_curve
 from pipeline.work.stage import Stage
 from tests.pipeline.stages.made_by_hand import plain_context
@@ -175,6 +175,11 @@ def test_figures_are_those_of_the_saved_weights(stages, tmp_path):
     losses = 3.0 * (gold & ~worst).sum() + (worst & ~gold).sum()
     hinges = losses + scores[worst].sum() - scores[gold].sum()
     assert training["primal"] == pytest.approx(0.05 * weights @ weights + hinges / 60, rel=1e-9)
+
+
+@pytest.mark.parametrize(("pairs", "lam"), [(1, 0.1), (70, 0.1), (140, 0.05), (700, 0.01), (10_000, 0.01)])
+def test_known_weights_keep_to_their_place_where_few_pairs_ask(pairs, lam):
+    assert adapted_lam(pairs) == pytest.approx(lam)
 
 
 def test_a_model_of_several_links_a_word(stages, tmp_path):
@@ -407,6 +412,17 @@ class TestGivenWeights:
         assert training["status"] == "weights given"
         assert training["solver"] is None
         assert "no training: the weights of" in capsys.readouterr().err
+
+    def test_they_are_adapted_to_gold_with_defaults_of_their_own(self, stages, tmp_path):
+        self.given(stages, tmp_path / "known")
+        for name, given, found in (
+            ("one", {}, (0.1, 5.0)),
+            ("two", {"lam": 0.02, "cost_fn": 2.0}, (0.02, 2.0)),
+        ):
+            context = context_of(stages, tmp_path / name, weights=str(tmp_path / "known"))
+            train.run(context, weights=str(tmp_path / "known"), **given)
+            training = training_of(tmp_path / name)
+            assert (training["lam"], training["cost_fn"]) == found
 
     def test_weights_alone_are_enough(self, stages, tmp_path):
         known = self.given(stages, tmp_path / "known")
