@@ -13,7 +13,7 @@ from types import ModuleType
 
 from align.cli.arguments import Parser
 from align.cli.terminal import say, use_utf8
-from align.core.errors import InputError, LiaisonError, WorkError
+from align.core.errors import InputError, LiaisonError, WorkError, is_out_of_memory
 from align.core.files import WRITE_FAULTS
 from align.core.signals import stoppable
 from align.core.version import __version__
@@ -149,6 +149,6 @@ def _as_liaison_error(error: Exception) -> LiaisonError:
     if isinstance(error, UnicodeEncodeError):
         odd = ascii(error.object[error.start : error.end])
         return InputError(f"{odd} in a name or a text is no character; give UTF-8")
-    if isinstance(error, MemoryError):
+    if is_out_of_memory(error):
         return WorkError("out of memory; give it less at once, or a machine with more")
     return WorkError(f"internal fault: {type(error).__name__}: {error}; run with --debug and report it")

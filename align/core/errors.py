@@ -18,3 +18,11 @@ class InputError(LiaisonError):
     """The input or the usage is wrong: a file, a line, an option (exit status 2)."""
 
     exit_status = 2
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell whether an error means that there was no memory, be it for a compiled module that is loaded."""
+    told = ("failed to map segment", "cannot allocate memory")
+    return isinstance(error, MemoryError) or (
+        isinstance(error, ImportError) and any(text in str(error).lower() for text in told)
+    )

@@ -17,7 +17,7 @@ from platform import python_version
 from typing import Any
 
 import align
-from align.core.errors import LiaisonError, WorkError
+from align.core.errors import LiaisonError, WorkError, is_out_of_memory
 from align.core.files import WRITE_FAULTS
 from align.core.signals import removed_after, stopped_as
 from pipeline.config.configuration import Config
@@ -277,7 +277,9 @@ def _plain_errors(name: str, folder: Path, temporary: Path) -> Iterator[None]:
         yield
     except LiaisonError:
         raise
-    except MemoryError:
+    except (MemoryError, ImportError) as error:
+        if not is_out_of_memory(error):
+            raise
         raise WorkError(f"{name}: out of memory; give a smaller --memory, or fewer --jobs") from None
     except OSError as error:
         if error.errno not in WRITE_FAULTS:

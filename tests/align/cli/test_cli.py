@@ -79,6 +79,11 @@ class TestFrame:
                 r"'\udce9' in a name or a text is no character; give UTF-8",
             ),
             (MemoryError(), 1, "out of memory; give it less at once, or a machine with more"),
+            (
+                ImportError("x.so: cannot allocate memory in static TLS block"),
+                1,
+                "out of memory; give it less at once, or a machine with more",
+            ),
             (KeyError("x"), 1, "internal fault: KeyError: 'x'; run with --debug and report it"),
         ],
     )

@@ -270,6 +270,7 @@ def test_a_failed_stage_publishes_nothing_and_keeps_what_was_done(settings):
     [
         (OSError(errno.ENOSPC, "No space left on device", "/big"), "the disk is full at /big.*--tmp-dir"),
         (MemoryError(), "out of memory.*--memory"),
+        (ImportError("lib.so: failed to map segment from shared object"), "out of memory.*--memory"),
     ],
 )
 def test_a_full_disk_or_memory_is_told_in_one_line(settings, error, told):
