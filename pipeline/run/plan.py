@@ -11,7 +11,7 @@ from pipeline.config.configuration import Config
 from pipeline.run.results import PARTIAL, partial_of
 from pipeline.work import manifest as manifests
 from pipeline.work.code_version import modules_of
-from pipeline.work.fingerprint import FileHashes, by_contents, difference, fingerprint
+from pipeline.work.fingerprint import FileHashes, by_contents, change, difference, fingerprint
 from pipeline.work.stage import INCOMPLETE, Stage
 
 
@@ -138,9 +138,7 @@ def _moved(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
     """Say which of the user's files lie elsewhere than they did, with the same contents."""
     before, after = old["options"], new["options"]
     changed = [key for key in after if before.get(key) != after[key]]
-    return "; ".join(
-        f"{key} was {before.get(key)!r}, is {after[key]!r}, with the same contents" for key in changed
-    )
+    return "; ".join(f"{change(key, before.get(key), after[key])}, with the same contents" for key in changed)
 
 
 def _last_made(stage_folder: Path) -> dict[str, Any] | None:

@@ -67,7 +67,7 @@ def difference(old: Mapping[str, Any], new: Mapping[str, Any]) -> str:
         if not changed:
             continue
         if kind == "options":
-            reasons += [f"{key} was {before.get(key)!r}, is {after.get(key)!r}" for key in changed]
+            reasons += [change(key, before.get(key), after.get(key)) for key in changed]
         elif kind == "needs":
             reasons.append(f"{', '.join(changed)} changed")
         else:
@@ -145,3 +145,9 @@ class FileHashes:
                 f"{folder}: the work folder cannot be written ({error.strerror}); free space, mend its "
                 "rights, or give another --workdir"
             ) from None
+
+
+def change(option: str, before: Any, after: Any) -> str:
+    """Say in words how the value of an option has changed; None is none that was set."""
+    was, now = ("not set" if value is None else repr(value) for value in (before, after))
+    return f"{option} was {was}, is {now}"
