@@ -22,7 +22,7 @@ class InputError(LiaisonError):
 
 def is_out_of_memory(error: BaseException) -> bool:
     """Tell whether an error means that there was no memory, be it for a compiled module that is loaded."""
-    told = ("failed to map segment", "cannot allocate memory")
+    told = ("failed to map segment", "annot allocate memory")
     return isinstance(error, MemoryError) or (
-        isinstance(error, ImportError) and any(text in str(error).lower() for text in told)
+        isinstance(error, ImportError) and any(text in str(error) for text in told)
     )

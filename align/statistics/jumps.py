@@ -40,7 +40,7 @@ JUMP = 0.5
 OF_GAP, OF_ALL = 100.0, 20.0
 
 # Words with a class of their own occur so often, and are so many at most.
-_LEAST_COUNT, _MOST_CLASSES = 100, 1500
+_LEAST_COUNT, MOST_CLASSES = 100, 1500
 
 # Numbers that the counts of a corpus take at most: with long sentences fewer words have a class.
 MOST_NUMBERS = 1_000_000
@@ -62,7 +62,7 @@ def word_classes(counts: np.ndarray, longest: int) -> np.ndarray:
         ``OTHERS``, or a number above it that no other word has, the most frequent word's first; of words
         equally frequent the one of the lower id.
     """
-    room = min(_MOST_CLASSES, MOST_NUMBERS // (GAPS * (2 * longest + 1)))
+    room = min(MOST_CLASSES, MOST_NUMBERS // (GAPS * (2 * longest + 1)))
     order = np.argsort(-counts.astype(np.int64), kind="stable")[:room]
     order = order[counts[order] >= _LEAST_COUNT]
     classes = np.full(len(counts), OTHERS, dtype=np.int32)

@@ -31,8 +31,9 @@ DISK_A_BYTE = {"preprocess": 3.5, "lexicon": 1.0, "align": 1.5}
 # Finding the candidates of a block of pairs, and a chain's own block.
 _BLOCK = 25 * MB
 
-# Numbers that the jumps of a chain take at most (align.statistics.jumps.MOST_NUMBERS).
-JUMPS = 1_000_000
+# Numbers that the jumps of a chain take at most, and the classes of words with jumps of their own
+# (align.statistics.jumps).
+JUMPS, JUMP_CLASSES = 1_000_000, 1500
 
 
 def parse_memory(text: str) -> int:
@@ -65,12 +66,20 @@ def tables_memory(estimating: int, words: int, pairs: int) -> int:
     return BASE + estimating + 200 * words + 16 * pairs
 
 
-def sampling_memory(cells: int, tokens: int, words: int, *, workers: int = 1) -> int:
-    """Return what sampling takes with so many chains at a time, putting them together included."""
+def sampling_memory(
+    cells: int, tokens: int, words: int, *, workers: int = 1, longest: int | None = None
+) -> int:
+    """Return what sampling takes with so many chains at a time, putting them together included.
+
+    ``longest`` are the words of the longest sentence, if that is known.
+    """
+    jumps = min(JUMPS, 3 * tokens)
+    if longest is not None:
+        jumps = min(jumps, 3 * JUMP_CLASSES * (2 * longest + 3))
     together = 44 * cells
     # Of so long a text a word may come more often than float32 counts: the links are float64 then.
     chain = (12 if tokens < 1 << 28 else 16) * cells + 2 * tokens + 32 * words + _BLOCK
-    chain += 32 * min(JUMPS, 3 * tokens)  # their counts and probabilities
+    chain += 32 * jumps  # their counts and probabilities
     return BASE + 200 * words + max(together, 16 * cells + workers * chain)
 
 

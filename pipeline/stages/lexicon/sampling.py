@@ -111,7 +111,9 @@ def _sample(
 
     def takes(workers: int) -> int:
         words = len(lexicon.source_counts) + len(lexicon.target_counts)
-        return budget.sampling_memory(lexicon.cells, text.tokens, words, workers=workers)
+        return budget.sampling_memory(
+            lexicon.cells, text.tokens, words, workers=workers, longest=max(text.longest)
+        )
 
     remote = context.engine.remote
     workers = 1 if remote else budget.most_workers(takes, context.memory, context.jobs)

@@ -18,7 +18,7 @@ class TestClasses:
         assert word_classes(counts, 10).tolist() == [1, 2, 5, 1, 3, 4]
 
     def test_no_more_than_there_is_room_for(self, monkeypatch):
-        monkeypatch.setattr(jumps, "_MOST_CLASSES", 2)
+        monkeypatch.setattr(jumps, "MOST_CLASSES", 2)
         assert word_classes(np.array([300, 500, 400]), 10).tolist() == [1, 2, 3]
         monkeypatch.setattr(jumps, "MOST_NUMBERS", GAPS * 21)
         assert word_classes(np.array([300, 500, 400]), 10).tolist() == [1, 2, 1]

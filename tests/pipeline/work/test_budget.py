@@ -53,8 +53,8 @@ def test_the_index_and_model_1(sizes, jobs):
 
 
 def test_jumps_take_no_more_than_they_may():
-    """The budget is imported where statistics are not: the number stands in both places."""
-    assert budget.JUMPS == jumps.MOST_NUMBERS
+    """The budget is imported where statistics are not: the numbers stand in both places."""
+    assert (budget.JUMPS, budget.JUMP_CLASSES) == (jumps.MOST_NUMBERS, jumps.MOST_CLASSES)
     counts = np.full(5000, 1000)
     classes = jumps.word_classes(counts, 100)
 
