@@ -1,4 +1,8 @@
-"""Puts what is shipped in ``models/`` into the package, as ``align/models``; all else: pyproject.toml."""
+"""Puts into the packages what lies beside them in a checkout: shipped models and the sample.
+
+``models/NAME`` becomes ``align/models/NAME``, ``data/sample`` becomes ``pipeline/sample``; all else is in
+pyproject.toml.
+"""
 
 import shutil
 from pathlib import Path
@@ -7,19 +11,22 @@ from setuptools import setup
 from setuptools.command.build_py import build_py
 
 SHIPPED = ("default",)
+FOLDERS = {
+    "data/sample": "pipeline/sample",
+    **{f"models/{name}": f"align/models/{name}" for name in SHIPPED},
+}
 
 
-class BuildWithModels(build_py):
-    """Copies the shipped models after the modules; an editable install finds them in the checkout."""
+class BuildWithData(build_py):
+    """Copies the folders after the modules; an editable install finds them in the checkout."""
 
     def run(self) -> None:
         """Build."""
         super().run()
         if getattr(self, "editable_mode", False):
             return
-        for name in SHIPPED:
-            target = Path(self.build_lib) / "align" / "models" / name
-            shutil.copytree(Path("models") / name, target, dirs_exist_ok=True)
+        for source, target in FOLDERS.items():
+            shutil.copytree(source, Path(self.build_lib) / target, dirs_exist_ok=True)
 
 
-setup(cmdclass={"build_py": BuildWithModels})
+setup(cmdclass={"build_py": BuildWithData})

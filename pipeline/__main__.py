@@ -2,10 +2,10 @@
 
 import sys
 
-from align.core.signals import end_silently
+from pipeline.run.start import start
 
 if __name__ == "__main__":
-    end_silently()
+    start()
     from pipeline.run.command import main
 
     sys.exit(main())

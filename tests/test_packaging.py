@@ -1,5 +1,6 @@
 """pyproject.toml and environment.yml list the same packages; versions and licence are stated once."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ def project():
 def from_pyproject():
     extras = project()["optional-dependencies"]
     found = {}
-    for line in [*project()["dependencies"], *extras["cluster"], *extras["test"]]:
+    for line in [*project()["dependencies"], *extras["completion"], *extras["cluster"], *extras["test"]]:
         name, bound = re.fullmatch(r"([A-Za-z0-9-]+(?:\[\w+\])?)(.*)", line).groups()
         for each in ("dask", "distributed") if name == "dask[distributed]" else (name,):
             found[CONDA_NAMES.get(each, each)] = bound
@@ -117,18 +118,45 @@ def test_licence():
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
-@pytest.mark.slow
-def test_a_wheel_holds_the_shipped_weights(tmp_path):
-    """Built from a copy: building leaves folders behind."""
-    copy = tmp_path / "project"
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory):
+    """The wheel as it is installed; built from a copy, for building leaves folders behind."""
+    copy = tmp_path_factory.mktemp("built") / "project"
     kept = shutil.ignore_patterns(".*", "work", "tests", "__pycache__", "*.egg-info", "build")
     shutil.copytree(ROOT, copy, ignore=kept)
     command = [sys.executable, "-c", "import setuptools.build_meta as b; print(b.build_wheel('.'))"]
     built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     assert built.returncode == 0, built.stderr
+    folder = copy.parent / "installed"
     with zipfile.ZipFile(next(copy.glob("*.whl"))) as wheel:
-        names = wheel.namelist()
-        for path in sorted((ROOT / "models" / "default").iterdir()):
-            assert wheel.read(f"align/models/default/{path.name}") == path.read_bytes()
-    assert {"align/py.typed", "pipeline/py.typed"} <= set(names)
-    assert not [name for name in names if name.startswith(("models/", "tests/", "benchmarks/"))]
+        wheel.extractall(folder)
+    return folder
+
+
+@pytest.mark.slow
+def test_a_wheel_holds_the_shipped_weights_and_the_sample(installed):
+    for source, target in (("models/default", "align/models/default"), ("data/sample", "pipeline/sample")):
+        for path in sorted((ROOT / source).iterdir()):
+            assert (installed / target / path.name).read_bytes() == path.read_bytes()
+    assert all((installed / package / "py.typed").exists() for package in ("align", "pipeline"))
+    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {
+        "align",
+        "pipeline",
+    }
+
+
+@pytest.mark.slow
+def test_the_sample_runs_without_a_checkout(installed, tmp_path):
+    """In an empty folder but for a module of the user's own with our name."""
+    (tmp_path / "align.py").write_text("print('mine')\n", encoding="utf-8")
+    entry = next(installed.glob("*.dist-info")) / "entry_points.txt"
+    name, function = re.search(
+        r"^liaison = ([\w.]+):(\w+)$", entry.read_text(encoding="utf-8"), re.M
+    ).groups()
+    code = f"import sys; del sys.path[0]; from {name} import {function}; sys.exit({function}())"
+    command = [sys.executable, "-c", code, "run", "--stage", "preprocess", "--jobs", "1"]
+    environment = {**os.environ, "PYTHONPATH": str(installed)}
+    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    latest = tmp_path / "data" / "work" / "sample" / "latest"
+    assert (latest / "preprocess" / "source.txt").read_bytes().count(b"\n") == 710

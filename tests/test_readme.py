@@ -18,13 +18,16 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 FAST = ["--set", "embed.dim=10", "--set", "embed.epochs=1", "--set", "lexicon.chains=4", "--jobs", "1"]
 
+# What an installer makes of the entry point.
+LIAISON = ["-c", "import sys; from pipeline.run.liaison import begin; sys.exit(begin())"]
+
 # Installing and the tests themselves are what runs this: .ci/run does both from nothing.
 BY_CI = ("pip install", "python -m pytest")
 
 
 def commands():
     found = []
-    for line in re.findall(r"^    ((?:python|pip) .*)$", README, re.M):
+    for line in re.findall(r"^    ((?:python|pip|liaison) .*)$", README, re.M):
         found += [part.strip() for part in line.split("&&")]
     return found
 
@@ -59,11 +62,16 @@ def checkout(tmp_path_factory):
     return folder
 
 
+def python_words(command):
+    """Return what Python is told for a command."""
+    program, *words = shlex.split(command)
+    assert program in ("python", "liaison")
+    return [*(LIAISON if program == "liaison" else ()), *words]
+
+
 def run(checkout, command, *more, status=0):
-    words = shlex.split(command)
-    assert words[0] == "python"
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    done = prepared.run([*words[1:], *more], cwd=checkout, env=environment)
+    done = prepared.run([*python_words(command), *more], cwd=checkout, env=environment)
     assert done.returncode == status, f"{command}\n{done.stderr}"
     return done.stdout
 
@@ -71,7 +79,7 @@ def run(checkout, command, *more, status=0):
 @pytest.fixture(scope="module")
 def sample(checkout):
     """The checkout, after the first command of the README."""
-    run(checkout, "python run_pipeline.py", *FAST)
+    run(checkout, "liaison run", *FAST)
     return checkout
 
 
@@ -79,7 +87,7 @@ def sample(checkout):
 @pytest.mark.parametrize("command", [each for each in commands() if not each.startswith(BY_CI)])
 def test_a_command_works_as_written(sample, command):
     more = []
-    if "run_pipeline.py" in command:
+    if command.startswith("liaison run"):
         more = [*FAST]
     if "my.toml" in command:
         shutil.copy(sample / "data" / "sample" / "gold.align", sample / "gold.align")
@@ -97,7 +105,7 @@ def test_a_command_works_as_written(sample, command):
     if "benchmarks.solvers" in command:
         assert output.startswith("# How fast the solvers close the duality gap")
         assert (sample / "solvers" / "sample-gold.png").read_bytes().startswith(b"\x89PNG")
-    if command == "python run_pipeline.py" or "my.toml" in command:
+    if command == "liaison run" or "my.toml" in command:
         assert output.startswith(("AER 0.", "map "))
         assert re.search(r"^AER 0\.\d{4} P ", output, re.M)
     if "--scores" in command:
@@ -112,9 +120,8 @@ def test_a_command_works_as_written(sample, command):
 
 
 def check_serve(sample, command):
-    words = [*shlex.split(command)[1:], "--port", "0"]
     process = subprocess.Popen(
-        [sys.executable, *words],
+        [sys.executable, *python_words(command), "--port", "0"],
         cwd=sample,
         env={**os.environ, "PYTHONPATH": str(ROOT)},
         stdout=subprocess.PIPE,
@@ -153,12 +160,12 @@ def test_files_the_readme_names_exist():
 
 
 def test_the_two_commands_of_the_start_are_what_ci_runs():
-    assert "pip install -e . && python run_pipeline.py" in README
+    assert "pip install -e . && liaison run" in README
     assert 'pip install -e ".[test]" && python -m pytest' in README
     ci = (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     for command in (
         'install() { python -m pip install --quiet --disable-pip-version-check "$@"; }',
-        "\ninstall -e .\npython run_pipeline.py ",
+        "\ninstall -e .\nliaison run ",
         '\ninstall -e ".[test]"\n',
         "\npython -m pytest\n",
     ):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import math
 import re
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 from align.core.errors import InputError
@@ -34,6 +35,18 @@ class Parser(argparse.ArgumentParser):
 
     def _parse_optional(self, arg_string: str) -> Any:
         return None if _NEGATIVE.fullmatch(arg_string) else super()._parse_optional(arg_string)
+
+
+def examples_text(program: str, examples: Sequence[str]) -> str:
+    """Return what stands below the options of a command: lines that can be typed."""
+    return "\n".join(["examples:", *(f"  {program} {example}".rstrip() for example in examples)])
+
+
+def add_model(parser: argparse.ArgumentParser) -> None:
+    """Declare the option for a model that a command cannot do without."""
+    parser.add_argument(
+        "-m", "--model", required=True, metavar="NAME", help="a model's folder, or a shipped model"
+    )
 
 
 def natural(text: str) -> int:

@@ -22,6 +22,12 @@ from align.links.symmetrize import METHODS, symmetrize
 _SWAPPED = 2
 
 
+EXAMPLES = (
+    "combine --forward forward.txt --reverse reverse.txt --method grow-diag-final-and",
+    "combine --forward forward.txt --reverse reverse.txt --swap-reverse --method intersect -o links.txt",
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--forward", required=True, metavar="FILE", help="links of the one direction")

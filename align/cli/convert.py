@@ -19,6 +19,11 @@ from align.core.errors import InputError
 from align.links import FORMATS, AlignedPair, Base, Format, find_format, inside, read, read_text, write
 from align.links import rebased as counted_from_0
 
+EXAMPLES = (
+    "convert --from pharaoh --to wpt -i links.txt -o links.wa",
+    "convert --from pharaoh --to tmx -i links.txt --source text.en --target text.fr -o links.tmx",
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""

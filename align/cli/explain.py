@@ -10,13 +10,19 @@ import argparse
 import json
 from typing import Any
 
+from align.cli.arguments import add_model
 from align.cli.loading import load_aligner
 from align.core.errors import InputError
+
+EXAMPLES = (
+    'explain -m data/work/sample/latest/train --source "It is late." --target "Il est tard."',
+    'explain -m data/work/sample/latest/train --source "It is late." --target "Il est tard." --json',
+)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--model", required=True, metavar="NAME", help="a model's folder, or a shipped model")
+    add_model(parser)
     parser.add_argument("--source", required=True, metavar="TEXT", help="the source sentence")
     parser.add_argument("--target", required=True, metavar="TEXT", help="the target sentence")
     parser.add_argument("--tokenized", action="store_true", help="split on single spaces only")

@@ -20,7 +20,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from align.cli.arguments import columns, finite
+from align.cli.arguments import add_model, columns, finite
 from align.cli.loading import first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
@@ -45,9 +45,16 @@ _ADVICE = Advice(
 )
 
 
+EXAMPLES = (
+    "links -m data/work/sample/latest/train -i pairs.tsv -o links.txt",
+    "links -m data/work/sample/latest/train --source text.en --target text.fr --scores",
+    "links -m data/work/sample/latest/train --format joint < pairs.txt",
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--model", required=True, metavar="NAME", help="a model's folder, or a shipped model")
+    add_model(parser)
     parser.add_argument("-i", "--input", metavar="FILE", help="default: -, the standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
     parser.add_argument("--format", choices=("tsv", "joint", "tmx"), help="of the input (default: tsv)")

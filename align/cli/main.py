@@ -8,10 +8,11 @@ import importlib
 import os
 import sys
 import traceback
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from types import ModuleType
+from typing import NamedTuple
 
-from align.cli.arguments import Parser
+from align.cli.arguments import Parser, examples_text
 from align.cli.terminal import say, use_utf8
 from align.core.errors import InputError, LiaisonError, WorkError, is_out_of_memory
 from align.core.files import WRITE_FAULTS
@@ -29,23 +30,63 @@ COMMANDS = {
     "serve": "show the explorer in a browser",
 }
 
-PROGRAM = "python -m align"
+
+class Program(NamedTuple):
+    """How the command line is called, and what it can do beside :data:`COMMANDS`.
+
+    Attributes
+    ----------
+    name : str
+        As users write it.
+    others : mapping
+        Of a command its summary and its module, which has ``add_arguments`` and ``run``; one of a name that
+        is in :data:`COMMANDS` takes its place.
+    """
+
+    name: str = "python -m align"
+    others: Mapping[str, tuple[str, str]] = {}
+
+    def commands(self) -> dict[str, str]:
+        """Return all commands with their summaries."""
+        return COMMANDS | {name: summary for name, (summary, _) in self.others.items()}
+
+    def load(self, name: str) -> ModuleType:
+        """Import the module of a command.
+
+        Raises
+        ------
+        WorkError
+            If it is not there, or a package that it needs.
+        """
+        module = self.others[name][1] if name in self.others else f"align.cli.{name}"
+        try:
+            return importlib.import_module(module)
+        except ModuleNotFoundError as error:
+            if error.name == module:
+                raise WorkError(
+                    f"{name}: this installation does not have the command; install it again"
+                ) from error
+            raise WorkError(
+                f"{name}: the package {error.name} is missing; pip install {error.name}"
+            ) from error
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+def main(arguments: Sequence[str] | None = None, *, program: Program | None = None) -> int:
     """Run one command and return the exit status: 0 done, 1 the work failed, 2 wrong usage or input.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         The words after the program's name; those of this process where None.
+    program : Program, optional
+        What is called; ``python -m align`` where None.
     """
     use_utf8()
     arguments = list(sys.argv[1:] if arguments is None else arguments)
     with stoppable() as stopping:
         try:
             try:
-                return _run(arguments)
+                return _run(arguments, program or Program())
             finally:
                 # Here, not at exit, where a failure could no longer be told.
                 if sys.stdout is not None:
@@ -80,19 +121,18 @@ def _give_up_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _run(arguments: list[str]) -> int:
+def _run(arguments: list[str], program: Program) -> int:
     """Parse the words and run their command."""
     name = next((word for word in arguments if not word.startswith("-")), "")
     # Only the command that is asked for is imported: the others would bring numba, pandas and nltk.
-    module = _load(name) if name in COMMANDS else None
-    args = _parser(name, module).parse_args(arguments)
-    assert module is not None
-    status = module.run(args)
+    modules = {name: program.load(name)} if name in program.commands() else {}
+    args = parser_of(program, modules).parse_args(arguments)
+    status = modules[name].run(args)
     return int(status)
 
 
-def _parser(name: str, module: ModuleType | None) -> argparse.ArgumentParser:
-    """Return the parser; only the command ``name`` has its options."""
+def parser_of(program: Program, modules: Mapping[str, ModuleType]) -> argparse.ArgumentParser:
+    """Return the parser of a program; only the commands of ``modules`` have their options."""
     debug = Parser(add_help=False)
     debug.add_argument(
         "--debug",
@@ -101,36 +141,28 @@ def _parser(name: str, module: ModuleType | None) -> argparse.ArgumentParser:
         help="show where in the code an error arose",
     )
     parser = Parser(
-        prog=PROGRAM, description="Word alignment for bilingual text.", parents=[debug], allow_abbrev=False
+        prog=program.name,
+        description="Word alignment for bilingual text.",
+        epilog=f"{program.name} COMMAND --help tells the options of a command, with examples.",
+        parents=[debug],
+        allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"liaison {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    for command, summary in COMMANDS.items():
-        described = command == name and module is not None
+    for command, summary in program.commands().items():
+        module = modules.get(command)
         one = commands.add_parser(
             command,
             help=summary,
-            description=module.__doc__ if described and module else summary,
+            description=module.__doc__ if module else summary,
+            epilog=examples_text(program.name, module.EXAMPLES) if module else None,
             formatter_class=argparse.RawDescriptionHelpFormatter,
             parents=[debug],
             allow_abbrev=False,
         )
-        if described and module:
+        if module:
             module.add_arguments(one)
     return parser
-
-
-def _load(name: str) -> ModuleType:
-    """Import the module of a command."""
-    module = f"align.cli.{name}"
-    try:
-        return importlib.import_module(module)
-    except ModuleNotFoundError as error:
-        if error.name == module:
-            raise WorkError(
-                f"{name}: this installation does not have the command; install it again"
-            ) from error
-        raise WorkError(f"{name}: the package {error.name} is missing; pip install {error.name}") from error
 
 
 def _as_liaison_error(error: Exception) -> LiaisonError:

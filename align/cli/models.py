@@ -18,6 +18,11 @@ from align.model.reading import read_description, read_weights_description
 from align.model.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
 from align.model.weights import Weights, remarks
 
+EXAMPLES = (
+    "models list",
+    "models info data/work/sample/latest/train",
+)
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what can be asked."""

@@ -24,6 +24,13 @@ _MUCH_BETTER = 2
 _TRIED = 5000
 
 
+EXAMPLES = (
+    "score --gold gold.align --hyp links.txt",
+    "score --gold test.wa --gold-format wpt --hyp links.txt --json",
+    "score --gold gold.align --hyp reversed.txt --reverse --macro",
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     parser.add_argument("--gold", required=True, metavar="FILE", help="gold links, - for stdin")

@@ -10,6 +10,7 @@ import errno
 from collections.abc import Sequence
 from typing import Any
 
+from align.cli.arguments import add_model
 from align.cli.explorer import ADDRESS, MOST_CHARACTERS, make_server
 from align.cli.loading import load_aligner
 from align.core.errors import InputError, LiaisonError, WorkError
@@ -26,9 +27,15 @@ _REASONS = 8
 Text = str | Sequence[str]
 
 
+EXAMPLES = (
+    "serve -m data/work/sample/latest/train",
+    "serve -m data/work/sample/latest/train --port 8080",
+)
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument("--model", required=True, metavar="NAME", help="a folder, or a shipped model's name")
+    add_model(parser)
     parser.add_argument(
         "--port", type=_port, default=8000, metavar="P", help="default: 8000; 0 for any free one"
     )

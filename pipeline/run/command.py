@@ -1,4 +1,4 @@
-"""The command line of the pipeline."""
+"""The command line of the pipeline: ``liaison run``, ``python run_pipeline.py``."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ import traceback
 from collections.abc import Sequence
 from pathlib import Path
 
-from align.cli.arguments import Parser
+from align.cli.arguments import Parser, examples_text
 from align.cli.terminal import say
 from align.core.errors import InputError, LiaisonError
 from align.core.files import WRITE_FAULTS
 from align.core.signals import stoppable
+from align.core.version import __version__
 from pipeline.config import configuration as configs
 from pipeline.config.configuration import Config
 from pipeline.run import runner
@@ -30,18 +31,30 @@ featurize, train, align, evaluate, inspect. A stage runs what it needs first and
 Exit status: 0 done, 1 the work failed, 2 wrong usage or bad input."""
 
 
-def main(arguments: Sequence[str] | None = None) -> int:
+EXAMPLES = (
+    "",
+    "--config my.toml",
+    "--config my.toml --stage evaluate --set train.lam=0.1",
+    "--list",
+    "--list train",
+    "--config one.toml --config two.toml --jobs 4 --memory 8G",
+)
+
+
+def main(arguments: Sequence[str] | None = None, *, program: str = "run_pipeline.py") -> int:
     """Run the command line and return its exit status.
 
     Parameters
     ----------
     arguments : sequence of str, optional
         Those of the process where not given.
+    program : str
+        What it is called, in its help and its messages.
     """
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
-    options = _parser().parse_args(arguments)
+    options = _parser(program).parse_args(arguments)
     prepare()
     with stoppable(lambda stop: say(_what_goes_on(stop, options))) as stopping:
         try:
@@ -57,8 +70,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
             return stopping.exit_status
 
 
-def _parser() -> argparse.ArgumentParser:
-    parser = Parser("run_pipeline.py", description=DESCRIPTION, allow_abbrev=False)
+def _parser(program: str) -> argparse.ArgumentParser:
+    # Python has to be named where the program is a file of a checkout.
+    shown = f"python {program}" if program.endswith(".py") else program
+    parser = Parser(
+        program,
+        description=DESCRIPTION,
+        epilog=examples_text(shown, EXAMPLES),
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"liaison {__version__}")
+    add_arguments(parser)
+    parser.add_argument("--debug", action="store_true", help="show tracebacks")
+    return parser
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """Declare the options."""
     parser.add_argument(
         "--stage", default="all", metavar="NAMES", help="a stage, a comma list, or all (default)"
     )
@@ -98,8 +127,6 @@ def _parser() -> argparse.ArgumentParser:
         help="say what would be run and why, check what a run would; touch nothing",
     )
     parser.add_argument("--quiet", action="store_true", help="only results, warnings and errors")
-    parser.add_argument("--debug", action="store_true", help="show tracebacks")
-    return parser
 
 
 def _run(options: argparse.Namespace) -> int:

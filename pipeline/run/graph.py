@@ -140,7 +140,10 @@ SCHEMA: dict[str, Callable[..., Any]] = {
     **{name: stage.run for name, stage in STAGES.items()},
 }
 
-DEFAULT_CONFIG = Path(__file__).resolve().parents[2] / "data" / "sample" / "sample.toml"
+_PACKAGE = Path(__file__).resolve().parents[1]
+# In an installed package the sample lies inside it, in a checkout beside it.
+_SAMPLES = (_PACKAGE / "sample", _PACKAGE.parent / "data" / "sample")
+DEFAULT_CONFIG = next((folder for folder in _SAMPLES if folder.is_dir()), _SAMPLES[-1]) / "sample.toml"
 
 
 def check_options(config: Config) -> None:

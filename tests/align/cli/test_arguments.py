@@ -131,7 +131,7 @@ def test_of_the_pipeline(capsys, option, told):
 
 @pytest.mark.parametrize("bias", ["-1e-3", "-.5", "-2E-1"])
 def test_a_bias_may_be_any_negative_number(bias):
-    parser = align_main._parser("links", importlib.import_module("align.cli.links"))
+    parser = align_main.parser_of(align_main.Program(), {"links": importlib.import_module("align.cli.links")})
     assert parser.parse_args(["links", "--model", "m", "--bias", bias]).bias == float(bias)
 
 
