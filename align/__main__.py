@@ -2,10 +2,7 @@
 
 import sys
 
-from align.core.signals import end_silently
+from align.cli.starting import start
 
 if __name__ == "__main__":
-    end_silently()
-    from align.cli.main import main
-
-    sys.exit(main())
+    sys.exit(start("align.cli.main", by_command=True))

@@ -5,7 +5,4 @@ import sys
 from pipeline.run.start import start
 
 if __name__ == "__main__":
-    start()
-    from pipeline.run.command import main
-
-    sys.exit(main())
+    sys.exit(start("pipeline.run.command"))

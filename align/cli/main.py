@@ -169,6 +169,8 @@ def _as_liaison_error(error: Exception) -> LiaisonError:
     """Return the error a user is told of for any exception."""
     if isinstance(error, LiaisonError):
         return error
+    if is_out_of_memory(error):
+        return WorkError("out of memory; give it less at once, or a machine with more")
     if isinstance(error, (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)):
         return InputError(f"{error.filename or 'file'}: {error.strerror}; check the path")
     if isinstance(error, OSError):
@@ -181,6 +183,4 @@ def _as_liaison_error(error: Exception) -> LiaisonError:
     if isinstance(error, UnicodeEncodeError):
         odd = ascii(error.object[error.start : error.end])
         return InputError(f"{odd} in a name or a text is no character; give UTF-8")
-    if is_out_of_memory(error):
-        return WorkError("out of memory; give it less at once, or a machine with more")
     return WorkError(f"internal fault: {type(error).__name__}: {error}; run with --debug and report it")

@@ -20,9 +20,24 @@ class InputError(LiaisonError):
     exit_status = 2
 
 
-def is_out_of_memory(error: BaseException) -> bool:
-    """Tell whether an error means that there was no memory, be it for a compiled module that is loaded."""
-    told = ("failed to map segment", "annot allocate memory")
-    return isinstance(error, MemoryError) or (
-        isinstance(error, ImportError) and any(text in str(error) for text in told)
-    )
+# What libraries say where they get no memory, by the kind of error they say it with; a SystemError is one of
+# a function in C that failed without looking why.
+_NO_MEMORY = {
+    ImportError: ("failed to map segment", "annot allocate memory", "load shared object"),
+    OSError: ("failed to map segment", "annot allocate memory", "load shared object"),
+    RuntimeError: ("can't start new thread",),
+    SystemError: ("without exception set", "without setting an exception"),
+}
+
+
+def is_out_of_memory(error: BaseException | None) -> bool:
+    """Tell whether an error, or what led to it, means that there was no memory, or none for a library."""
+    while error is not None:
+        if isinstance(error, MemoryError) or any(
+            isinstance(error, kind) and text in str(error)
+            for kind, texts in _NO_MEMORY.items()
+            for text in texts
+        ):
+            return True
+        error = error.__cause__ or error.__context__
+    return False

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from align.cli.arguments import Parser, examples_text
 from align.cli.terminal import say
-from align.core.errors import InputError, LiaisonError
+from align.core.errors import InputError, LiaisonError, is_out_of_memory
 from align.core.files import WRITE_FAULTS
 from align.core.signals import stoppable
 from align.core.version import __version__
@@ -323,6 +323,9 @@ def _tell(error: Exception, *, debug: bool) -> int:
     if isinstance(error, LiaisonError):
         print(f"error: {' '.join(str(error).split())}", file=sys.stderr)
         return error.exit_status
+    if is_out_of_memory(error):
+        print("error: out of memory; give a smaller --memory, or fewer --jobs", file=sys.stderr)
+        return 1
     if isinstance(error, OSError):
         file = error.filename2 or error.filename
         place = f"{os.fsdecode(file)}: " if file else ""

@@ -24,8 +24,7 @@ OTHERS = {
 
 def begin() -> int:
     """Run the command of this process."""
-    start()
-    return main()
+    return start(__name__, by_command=True)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

@@ -277,12 +277,10 @@ def _plain_errors(name: str, folder: Path, temporary: Path) -> Iterator[None]:
         yield
     except LiaisonError:
         raise
-    except (MemoryError, ImportError) as error:
-        if not is_out_of_memory(error):
-            raise
-        raise WorkError(f"{name}: out of memory; give a smaller --memory, or fewer --jobs") from None
-    except OSError as error:
-        if error.errno not in WRITE_FAULTS:
+    except Exception as error:
+        if is_out_of_memory(error):
+            raise WorkError(f"{name}: out of memory; give a smaller --memory, or fewer --jobs") from None
+        if not isinstance(error, OSError) or error.errno not in WRITE_FAULTS:
             raise
         cause, remedy = WRITE_FAULTS[error.errno]
         # Of two files the second is the one that is made.

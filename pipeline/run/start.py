@@ -1,4 +1,4 @@
-"""The first moment of a program: that the package ``align`` is Liaison's, and what signals do meanwhile."""
+"""The first moment of a program: that the package ``align`` is Liaison's."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from importlib.util import find_spec
 from pathlib import Path
 
 
-def start() -> None:
-    """Let signals end the process without a word while modules are loaded.
+def start(module: str, *, by_command: bool = False) -> int:
+    """Call ``main()`` of a module, as :func:`align.cli.starting.start` does, and return the exit status.
 
     Raises
     ------
@@ -25,6 +25,6 @@ def start() -> None:
             "leave its folder out of PYTHONPATH, or use the command liaison\n"
         )
         sys.exit(2)
-    from align.core.signals import end_silently
+    from align.cli.starting import start as start_module
 
-    end_silently()
+    return start_module(module, by_command=by_command)

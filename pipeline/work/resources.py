@@ -2,34 +2,25 @@
 
 from __future__ import annotations
 
-import importlib
 import math
 import os
 import shutil
 import threading
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import psutil
 
 from align.core.errors import InputError, WorkError
+from align.core.limits import UNUSED_ADDRESSES, address_limit, group_limits, group_memory
 
 UNITS = {"": 1, "K": 2**10, "M": 2**20, "G": 2**30, "T": 2**40}
 
 # Left free on the disk beside what is written.
 MARGIN = 64 << 20
-
-# Addresses that libraries take without ever using the memory behind them, in a process that has loaded all of
-# them: a limit of addresses (ulimit -v) leaves so much less.
-_UNUSED_ADDRESSES = 480 << 20
-
-# Where Linux shows control groups, by which containers and batch systems limit a process.
-CONTROL_GROUPS = Path("/sys/fs/cgroup")
-OWN_GROUPS = Path("/proc/self/cgroup")
 
 # Seconds between two looks at the memory of a stage's processes, and looks between two at which there are:
 # to find children all processes of the machine are listed.
@@ -84,60 +75,24 @@ def default_memory() -> int:
 
     Limits are those of the control groups, and of addresses and data of the process (``ulimit -v``, ``-d``).
     """
-    total = psutil.virtual_memory().total
-    # Above memory.high a group is slowed down until it is below again.
-    names = "memory.max", "memory.high", "memory.limit_in_bytes"
-    limits = (_number(text) for text in _group_limits("memory", *names))
-    given = [limit for limit in limits if limit is not None]
-    return int(min([total, *given, *_process_limits()]) * 0.75)
+    group, addresses = group_memory(), address_limit()
+    limits = [psutil.virtual_memory().total, *([] if group is None else [group])]
+    if addresses is not None:
+        limits.append(max(0, addresses - UNUSED_ADDRESSES))
+    return int(min(limits) * 0.75)
 
 
 def default_jobs() -> int:
     """Return how many processors this process may use, >= 1."""
     count = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    shares = [text.partition(" ")[::2] for text in _group_limits("cpu", "cpu.max")]
+    shares = [text.partition(" ")[::2] for text in group_limits("cpu", "cpu.max")]
     # Version 1 has a file for each of the two, and -1 where there is no limit.
-    quotas, periods = (_group_limits("cpu", f"cpu.cfs_{name}_us") for name in ("quota", "period"))
+    quotas, periods = (group_limits("cpu", f"cpu.cfs_{name}_us") for name in ("quota", "period"))
     shares += zip(quotas, periods, strict=False)
     for quota, period in shares:
         if (share := _number(quota)) and (length := _number(period)):
             count = min(count, math.ceil(share / length))
     return max(1, count)
-
-
-def _group_limits(controller: str, *names: str) -> Iterator[str]:
-    """Yield what files of these names say in this process's control group and in those around it.
-
-    Version 2 has one tree of groups, version 1 one for each controller.
-    """
-    try:
-        lines = OWN_GROUPS.read_text(encoding="utf-8").split("\n")
-    except OSError:
-        return
-    for line in lines:
-        _, _, rest = line.partition(":")
-        controllers, _, path = rest.partition(":")
-        if controllers and controller not in controllers.split(","):
-            continue
-        root = CONTROL_GROUPS / controller if controllers else CONTROL_GROUPS
-        group = root / path.strip("/")
-        # in a container the path may be that of the machine outside: what is not there is left out
-        for folder in [group, *group.parents][: len(group.parts) - len(root.parts) + 1]:
-            for name in names:
-                with suppress(OSError):
-                    yield (folder / name).read_text(encoding="ascii").strip()
-
-
-def _process_limits() -> Iterator[int]:
-    """Yield the memory that limits of this process leave."""
-    try:
-        resource: Any = importlib.import_module("resource")
-    except ImportError:  # no Unix
-        return
-    for kind in (resource.RLIMIT_AS, resource.RLIMIT_DATA):
-        limit, _ = resource.getrlimit(kind)
-        if limit != resource.RLIM_INFINITY:
-            yield max(0, limit - _UNUSED_ADDRESSES)
 
 
 def _number(text: str) -> int | None:

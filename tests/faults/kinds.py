@@ -105,7 +105,7 @@ def read_only(round_: Round) -> Ended:
 
 def no_memory(round_: Round) -> Ended:
     """Let the process have no more than a random part of the address space it wants."""
-    size = int(round_.chance.uniform(0.5e9, 2.5e9))
+    size = int(round_.chance.uniform(0.1e9, 2e9))
     return round_.go(lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)))
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import psutil
 import pytest
 
+from align.core import limits
 from align.core.errors import InputError, WorkError
 from pipeline.work import resources
 from pipeline.work.resources import (
@@ -75,8 +76,8 @@ def groups(tmp_path, monkeypatch):
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(f"{text}\n", encoding="ascii")
 
-    monkeypatch.setattr(resources, "OWN_GROUPS", tmp_path / "own")
-    monkeypatch.setattr(resources, "CONTROL_GROUPS", tmp_path / "groups")
+    monkeypatch.setattr(limits, "OWN_GROUPS", tmp_path / "own")
+    monkeypatch.setattr(limits, "CONTROL_GROUPS", tmp_path / "groups")
     return write
 
 
