@@ -36,7 +36,8 @@ def start(module: str, *, by_command: bool = False) -> int:
         Whether a word of the command line says what is to be done: not all needs compiled code.
     """
     end_silently()
-    compiled = not by_command or not COMPILED.isdisjoint(sys.argv[1:])
+    words = set(sys.argv[1:])
+    compiled = not (by_command and COMPILED.isdisjoint(words)) and words.isdisjoint(["-h", "--help"])
     if limits.described() and hasattr(signal, "sigwaitinfo"):
         return _watched(module, compiled=compiled)
     return int(importlib.import_module(module).main())
