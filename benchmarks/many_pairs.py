@@ -101,7 +101,12 @@ def featurized(args: argparse.Namespace, own: dict[str, str]) -> tuple[Path, Pat
         name = tomllib.loads(args.config.read_text(encoding="utf-8"))["corpus"]["name"]
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise InputError(f"{args.config}: {error!r}; give a configuration with a corpus.name") from None
-    options = (f"corpus.limit={args.pairs}", f"label.pairs={args.pairs}", "train.labels=silver")
+    options = (
+        f"corpus.limit={args.pairs}",
+        f"label.pairs={args.pairs}",
+        "train.labels=silver",
+        "featurize.hidden=false",
+    )
     command = [
         *(sys.executable, ROOT / "run_pipeline.py", "--quiet", "--config", args.config.absolute()),
         *("--workdir", args.workdir, "--jobs", args.jobs, "--seed", args.seed, "--stage", "featurize"),

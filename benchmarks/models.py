@@ -12,7 +12,7 @@ import numpy as np
 from align.core.arrays import load_array
 from align.data.corpus import Corpus
 from align.data.vocabulary import Vocabulary
-from align.features import Edges, PairBlock, compute
+from align.features import Edges, PairBlock
 from align.learning.calibration import Calibration, word_counts
 from align.learning.cross_validation import Learner
 from align.learning.held_out_calibration import calibrate
@@ -24,9 +24,8 @@ from align.problems.labels import Labels
 from align.solvers import SOLVERS
 from align.statistics.posteriors import load_if_there
 from benchmarks.figures import read_lines
-from benchmarks.hidden import hidden
 from benchmarks.runs import Pipeline
-from pipeline.stages.featurize import labelled_pairs, load_resources
+from pipeline.stages.featurize import labelled_pairs
 from pipeline.stages.train.model import NO_WEIGHTS
 
 
@@ -42,7 +41,7 @@ class Training:
     word_groups: tuple[str, ...]  # none where a word has one link
     texts: tuple[tuple[str, str], ...]  # both sides of each pair
     seen: tuple[np.ndarray, np.ndarray]  # as of :func:`align.learning.calibration.word_counts`
-    made: np.ndarray  # bool: pairs whose words were changed here; links of text as it is are trusted more
+    copies: np.ndarray | None = None  # as of the Learner; edges and labels have them after the N pairs
 
     @classmethod
     def load(cls, pipeline: Pipeline) -> Training:
@@ -53,34 +52,18 @@ class Training:
         pairs = load_array(label / "pairs.npy")
         sides = [read_lines(preprocess / f"gold.{side}.txt") for side in ("source", "target")]
         source, target = (Vocabulary.load(train / f"{side}.vocabulary.tsv") for side in ("source", "target"))
+        featurize, count = pipeline.folder("featurize"), len(pairs)
+        edges = Edges.load(featurize / "edges")
         return cls(
-            Edges.load(pipeline.folder("featurize") / "edges"),
-            Labels.load(label),
+            edges,
+            Labels.load(featurize),
             pairs,
             options,
             tuple(described["groups"]),
             tuple(described.get("extra_groups", ())),
             tuple((sides[0][pair], sides[1][pair]) for pair in pairs.tolist()),
             word_counts(labelled_pairs(preprocess, label), (source, target)),
-            np.zeros(len(pairs), dtype=bool),
-        )
-
-    def unseen(self, pipeline: Pipeline, seed: int) -> Training:
-        """Return every other pair as a model sees it that does not know all its words."""
-        preprocess, embed, lexicon, label = map(pipeline.folder, ("preprocess", "embed", "lexicon", "label"))
-        resources = load_resources(preprocess, embed, lexicon)
-        chosen = np.arange(seed % 2, len(self.pairs), 2)
-        corpus, labels = labelled_pairs(preprocess, label).take(chosen), self.labels.take(chosen)
-        block, labels = hidden(corpus, labels, resources, seed=seed)
-        words = resources.source_vocabulary, resources.target_vocabulary
-        return replace(
-            self,
-            edges=compute(block, resources, groups=self.groups, word_groups=self.word_groups),
-            labels=labels,
-            pairs=self.pairs[chosen],
-            texts=tuple(self.texts[pair] for pair in chosen.tolist()),
-            seen=word_counts(block.corpus, words),
-            made=np.ones(len(chosen), dtype=bool),
+            None if len(edges) == count else count + np.arange(count),
         )
 
     @classmethod
@@ -90,11 +73,23 @@ class Training:
         Raises
         ------
         ValueError
-            If their features differ.
+            If their features differ, or some have copies and others have none.
         """
+        if len({part.copies is None for part in parts}) != 1:
+            raise ValueError("trainings: some pairs have copies and others have none")
+        counts = [len(part.pairs) for part in parts]
+        first = [
+            (part.edges.block(0, n), part.labels.block(0, n)) for part, n in zip(parts, counts, strict=True)
+        ]
+        again = [
+            (part.edges.block(n, 2 * n), part.labels.block(n, 2 * n))
+            for part, n in zip(parts, counts, strict=True)
+            if part.copies is not None
+        ]
+        edges, labels = zip(*first, *again, strict=True)
         return cls(
-            Edges.join([part.edges for part in parts]),
-            Labels.join([part.labels for part in parts]),
+            Edges.join(edges),
+            Labels.join(labels),
             np.concatenate([part.pairs for part in parts]),
             parts[0].options,
             parts[0].groups,
@@ -104,7 +99,7 @@ class Training:
                 np.concatenate([part.seen[0] for part in parts]),
                 np.concatenate([part.seen[1] for part in parts]),
             ),
-            np.concatenate([part.made for part in parts]),
+            sum(counts) + np.arange(sum(counts)) if again else None,
         )
 
     def weights(self, chosen: np.ndarray | None = None) -> np.ndarray:
@@ -132,7 +127,7 @@ class Training:
 
     def usable(self) -> np.ndarray:
         """Return those of the N pairs that have sure links, int64, ascending."""
-        return np.flatnonzero(self.labels.counts() > 0)
+        return np.flatnonzero(self.labels.counts()[: len(self.pairs)] > 0)
 
     def learner(self) -> Learner:
         """Return what learns from the pairs with the options of the stage train."""
@@ -146,13 +141,13 @@ class Training:
             solver=method(**{name: value for name, value in self.options.items() if name in own}),
             max_fertility=self.options.get("fertility", 1),
             origin=self._origin(),
+            copies=self.copies,
             **{name: value for name, value in self.options.items() if name in of_problem},
         )
 
     def calibration(self, weights: np.ndarray, times: np.ndarray | None = None) -> Calibration:
         """Return the calibration of weights that were learnt from all pairs, each counted so many times."""
-        usable = self.usable()
-        pairs = usable[~self.made[usable]]
+        pairs = self.usable()
         if times is not None:
             pairs = np.repeat(pairs, times[pairs])
         return calibrate(self.learner(), weights, pairs=pairs, texts=self.texts, seen=self.seen)

@@ -79,7 +79,9 @@ def gold_pairs(args: argparse.Namespace, max_fertility: int) -> tuple[Edges, Lab
     """Run the pipeline as far as features of the gold pairs that train; return these and their labels."""
     settings = hansards.merged(hansards.settings(args, str(args.size), args.size), {"gold": {"train": TRAIN}})
     pipeline = pipeline_of(args, str(args.size), settings)
-    pipeline.run("featurize", ["train.labels=gold", f"train.fertility={max_fertility}"])
+    pipeline.run(
+        "featurize", ["train.labels=gold", f"train.fertility={max_fertility}", "featurize.hidden=false"]
+    )
     return Edges.load(pipeline.folder("featurize") / "edges"), Labels.load(pipeline.folder("label"))
 
 

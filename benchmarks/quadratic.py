@@ -144,7 +144,7 @@ def _halves(args: argparse.Namespace, source: Source) -> Gold:
 
 def _trained(args: argparse.Namespace, name: str, settings: dict[str, Any]) -> Pipeline:
     pipeline = pipeline_of(args, name, settings)
-    pipeline.run("train", ["train.labels=gold"])
+    pipeline.run("train", ["train.labels=gold", "featurize.hidden=false"])
     return pipeline
 
 

@@ -2,8 +2,8 @@
 
 How far statistics can be trusted depends on how much text they are made of. So every gold text is learnt
 from several times: whole, and cut into small parts that are corpora of their own; or with more and less of
-a bitext of its languages beside it. Half of the pairs are seen twice: as they are, and as text that a model
-comes to later, with words that it does not know (:mod:`benchmarks.hidden`).
+a bitext of its languages beside it. All pairs are seen twice, as the stage featurize makes them: as they are,
+and as text that a model comes to later, with words that it does not know (:mod:`align.learning.hidden`).
 """
 
 from __future__ import annotations
@@ -100,11 +100,8 @@ class Recipe:
         """Return the features and labels of all pairs of a source, corpus by corpus."""
         if source not in self._known:
             self._known[source] = [
-                training
+                self._training(source, f"{source.name}.{number}" if source.size else source.name, part)
                 for number, part in enumerate(self._parts(source))
-                for training in self._seen_twice(
-                    source, f"{source.name}.{number}" if source.size else source.name, part, number
-                )
             ]
         return self._known[source]
 
@@ -121,7 +118,7 @@ class Recipe:
             for number, between in enumerate(pairwise(ends))
         ]
 
-    def _seen_twice(self, source: Source, name: str, part: Source, number: int) -> list[Training]:
+    def _training(self, source: Source, name: str, part: Source) -> Training:
         settings = part.own_text(name)
         if source.bitext is not None:
             text = replace(source, prefix=source.bitext)
@@ -129,5 +126,4 @@ class Recipe:
             settings["preprocess"] = {"profile": "expand"}
         pipeline = pipeline_of(self._args, name, settings)
         pipeline.run("train", [f"{key}={value}" for key, value in OPTIONS.items()])
-        training = Training.load(pipeline)
-        return [training, training.unseen(pipeline, self._args.seed + number)]
+        return Training.load(pipeline)

@@ -212,7 +212,9 @@ def _sample_task(args: argparse.Namespace) -> Task:
 
 
 def _pipeline(args: argparse.Namespace, name: str, settings: dict[str, dict[str, Any]]) -> Pipeline:
-    return pipeline_of(args, name, hansards.merged(settings, {"train": {"fertility": 1}}))
+    return pipeline_of(
+        args, name, hansards.merged(settings, {"train": {"fertility": 1}, "featurize": {"hidden": False}})
+    )
 
 
 def _task(name: str, pipeline: Pipeline, options: Sequence[str]) -> Task:

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.data.bitext import open_bitext
+from align.learning.made_words import ITEMS, OTHER, SAME, Item, Maker
 from align.links import read_file
 from align.model.aligner import Aligner
 from align.text.words import WORD
@@ -30,8 +31,8 @@ from benchmarks.figures import facts, markdown, read_lines, tell, write_lines
 from benchmarks.process import call, environment
 from benchmarks.runs import Settings, pipeline_of
 
-# The places of the words that are to find each other, and of those around them.
-ITEMS, ORDINARY = (2, 6), (3, 10)
+# The ordinary words around those that are to find each other, fewest and most.
+ORDINARY = (3, 10)
 
 # Of a model's vocabulary, and the fewest with which sentences differ.
 _MOST_FREQUENT, _LEAST = 1000, 20
@@ -41,9 +42,6 @@ A word counts as found if it is linked to its own and to nothing else. "same": b
 characters; "other": a number in another language's format, a name with another letter, a name in Cyrillic
 letters. Pairs: all of the words between the ordinary ones are found.
 """
-
-Item = tuple[str, str]
-Maker = Callable[[np.random.Generator], Item]
 
 
 @dataclass(frozen=True)
@@ -208,68 +206,6 @@ def _unseen(aligner: Aligner, make: Maker, generator: np.random.Generator) -> It
             for side, vocabulary in zip(cut, (given.source_vocabulary, given.target_vocabulary), strict=True)
         ):
             return item
-
-
-def _word(generator: np.random.Generator, least: int, most: int) -> str:
-    """Return a word that can be spoken, with a capital."""
-    length, start = int(generator.integers(least, most + 1)), int(generator.integers(2))
-    letters = ("bdfgklmnprstv", "aeiou")
-    word = "".join(generator.choice(list(letters[(start + place) % 2])) for place in range(length))
-    return word.capitalize()
-
-
-def _name(generator: np.random.Generator) -> Item:
-    word = _word(generator, 3, 10)
-    return word, word
-
-
-def _number(generator: np.random.Generator) -> Item:
-    value = int(generator.integers(10, 10 ** int(generator.integers(2, 8))))
-    text = [str(value), f"{value:,}", f"{value / 100:.2f}"][int(generator.integers(3))]
-    return text, text
-
-
-def _emoji(generator: np.random.Generator) -> Item:
-    sign = chr(int(generator.integers(0x1F400, 0x1F4FE)))
-    return sign, sign
-
-
-def _code(generator: np.random.Generator) -> Item:
-    letters, digits = "ABCDEFGHJKLMNPQRSTUVWXYZ", "0123456789"
-    length = int(generator.integers(4, 9))
-    text = "".join(generator.choice(list(letters + digits)) for _ in range(length - 2))
-    code = str(generator.choice(list(letters))) + text + str(generator.choice(list(digits)))
-    return code, code
-
-
-def _other_format(generator: np.random.Generator) -> Item:
-    value = int(generator.integers(100, 10**7)) / 100
-    return [
-        (f"{value:,.2f}", f"{value:,.2f}".translate(str.maketrans(",.", ".,"))),
-        (
-            f"{value:.2f}",
-            f"{value:g}".replace(".", ",") if value < 10**4 else f"{value:.2f}".replace(".", ","),
-        ),
-        (f"{int(value * 100):,}", str(int(value * 100))),
-    ][int(generator.integers(3))]
-
-
-def _near_name(generator: np.random.Generator) -> Item:
-    word = _word(generator, 7, 11)
-    place = int(generator.integers(2, len(word)))
-    return word, word[:place] + str(generator.choice(list("aehikostu"))) + word[place:]
-
-
-_CYRILLIC = dict(zip("bdfgklmnprstvaeiou", "бдфгклмнпрствaеиоу", strict=True)) | {"a": "а"}
-
-
-def _other_letters(generator: np.random.Generator) -> Item:
-    word = _word(generator, 5, 10)
-    return word, "".join(_CYRILLIC[letter] for letter in word.lower()).capitalize()
-
-
-SAME = {"name": _name, "number": _number, "emoji": _emoji, "code": _code}
-OTHER = {"format": _other_format, "near name": _near_name, "letters": _other_letters}
 
 
 def links_of_command(

@@ -61,6 +61,9 @@ class Learner:
         One of :data:`ORACLES`: an assignment (with several links a word a flow), or a linear program.
     sharing : function, optional
         ``sharing(learner, problem, pairs)`` returns who makes the sums over all of some pairs, or None.
+    copies : ndarray of int64, shape (M,), optional
+        The pair that each of the first M pairs is once more, with other words (:mod:`align.learning.hidden`),
+        -1 for none: who learns from a pair learns from that too.
     """
 
     edges: Edges
@@ -72,6 +75,7 @@ class Learner:
     origin: np.ndarray | None = None
     oracle: str = "assignment"
     sharing: Callable[[Learner, Task, np.ndarray], Summing | None] | None = None
+    copies: np.ndarray | None = None
 
     def weights(self, pairs: np.ndarray) -> np.ndarray:
         """Learn from some pairs, int (n,), n >= 1, that have sure links; float64, shape (d,)."""
@@ -80,6 +84,9 @@ class Learner:
 
     def problem(self, pairs: np.ndarray) -> Task:
         """Return what is solved to learn from some pairs, int (n,); errors are those of the problem."""
+        if self.copies is not None:
+            copies = self.copies[pairs]
+            pairs = np.concatenate([pairs, copies[copies >= 0]])
         compiled = MatchingProblem(
             self.edges,
             self.labels,

@@ -88,6 +88,7 @@ STAGES: dict[str, Stage] = {
             "featurize",
             featurize.run,
             needs=("preprocess", "embed", "lexicon", "label"),
+            seeded=True,
             unread=OF_ALIGN,
             describe=featurize.describe,
             check=featurize.check,

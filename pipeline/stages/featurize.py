@@ -1,14 +1,16 @@
 """Stage ``featurize``: the features of every possible link of the labelled pairs.
 
-Leaves ``edges/`` (:meth:`align.features.Edges.save`), in the order of the labels. Only what is labelled is
-featurized: the features of all of Europarl would be about 150 GB, so the stage ``align`` makes them on the
-fly.
+Leaves ``edges/`` (:meth:`align.features.Edges.save`), in the order of the labels, and the labels
+(:meth:`align.problems.labels.Labels.save`). Of N pairs that are labelled those from N on are the same once
+more as text that is new to the statistics (:mod:`align.learning.hidden`): their words are others, and where
+these changed places the links are. Only what is labelled is featurized: the features of all of Europarl
+would be about 150 GB, so the stage ``align`` makes them on the fly.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import NamedTuple
@@ -34,6 +36,8 @@ from align.features import (
     word_feature_names,
 )
 from align.features.edges import save_description
+from align.learning.hidden import hide
+from align.problems.labels import Labels
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import Posteriors
@@ -62,7 +66,10 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Task:
-    """Labelled pairs ``start`` to ``stop``, whose features belong into the folder ``edges``."""
+    """Labelled pairs ``start`` to ``stop``, whose features belong into the folder ``edges``.
+
+    With a ``seed`` they are made once more as text that is new, and are pairs ``place`` and on there.
+    """
 
     inputs: Inputs
     edges: str
@@ -70,6 +77,8 @@ class Task:
     word_groups: tuple[str, ...]
     start: int
     stop: int
+    place: int
+    seed: int | None = None
 
 
 def run(
@@ -77,6 +86,7 @@ def run(
     *,
     groups: str = ",".join(DEFAULT_GROUPS),
     extra: str = ",".join(DEFAULT_WORD_GROUPS),
+    hidden: bool = True,
 ) -> None:
     """Compute the features of the labelled pairs.
 
@@ -87,6 +97,10 @@ def run(
     extra : str
         Comma list of groups of features of words, from which the cost of a word's links after its first is
         learnt where train.fertility is above 1.
+    hidden : bool
+        Whether each pair is learnt from once more as text that comes later, with words that are not known:
+        those that no other pair has, some others, and names, numbers, signs and codes that have changed
+        places. Without it a model knows less of what to do with words that it has never seen.
 
     Raises
     ------
@@ -97,8 +111,9 @@ def run(
     folders = [context.inputs[name] for name in ("preprocess", "embed", "lexicon", "label")]
     preprocess, embed, lexicon, label = folders
     resources = load_resources(preprocess, embed, lexicon)
-    pairs = labelled_pairs(preprocess, label)
-    shapes = pairs.shapes()
+    count = len(labels := Labels.load(label))
+    copies = count if hidden else 0
+    shapes = np.tile(labelled_pairs(preprocess, label).shapes(), (2 if hidden else 1, 1))
     names = feature_names(chosen, resources)
     folder = context.folder / EDGES
     edges = int(edge_offsets(shapes)[-1])
@@ -110,15 +125,17 @@ def run(
         create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
     places = (str(preprocess), str(embed), str(lexicon), str(label))
     inputs = Inputs(places, made_of(folders), (lexicon / POSTERIORS).is_dir())
-    tasks = [
-        Task(inputs, str(folder), chosen, word_groups, start, min(start + _PAIRS_A_BLOCK, len(pairs)))
-        for start in range(0, len(pairs), _PAIRS_A_BLOCK)
+    once = [
+        Task(inputs, str(folder), chosen, word_groups, start, min(start + _PAIRS_A_BLOCK, count), start)
+        for start in range(0, count, _PAIRS_A_BLOCK)
     ]
-    for _ in context.map(fill, tasks):
-        pass
-    context.notes |= {"pairs": len(pairs), "edges": edges, "features": len(names)}
+    again = [replace(task, place=count + task.start, seed=context.seed) for task in once]
+    made = [found for found in context.map(fill, once + (again if hidden else [])) if found is not None]
+    Labels.join([labels, *made]).save(context.folder)
+    context.notes |= {"pairs": count, "hidden": copies, "edges": edges, "features": len(names)}
     context.notes |= {"groups": list(chosen), "extra": list(word_groups)}
-    context.say(f"{len(names)} features of {edges} possible links in {len(pairs)} labelled pairs")
+    twice = ", each of them once more with words that are not known" if copies else ""
+    context.say(f"{len(names)} features of {edges} possible links in {count} labelled pairs{twice}")
 
 
 def check(config: Config) -> None:
@@ -149,10 +166,19 @@ def describe() -> str:
     )
 
 
-def fill(task: Task) -> None:
-    """Write the features of a run of pairs into their place in the file, in any process."""
+def fill(task: Task) -> Labels | None:
+    """Write the features of a run of pairs into their place in the file, in any process.
+
+    Returns
+    -------
+    Labels or None
+        Of pairs that were made anew.
+    """
     pairs, resources, stored = _load(task.inputs)
-    block = PairBlock(pairs, posteriors=stored).block(task.start, task.stop)
+    block, labels = PairBlock(pairs, posteriors=stored).block(task.start, task.stop), None
+    if task.seed is not None:
+        given = Labels.load(Path(task.inputs.folders[-1])).block(task.start, task.stop)
+        block, labels = hide(block.corpus, given, resources, seed=task.seed, first=task.start)
     part = compute(block, resources, groups=task.groups, word_groups=task.word_groups)
     assert part.word_features is not None  # there is a group at least
     shapes = load_array(Path(task.edges) / "shapes.npy")
@@ -160,8 +186,10 @@ def fill(task: Task) -> None:
     rows = (part.features, part.word_features.source, part.word_features.target)
     for name, begin, values in zip(("features", "extra.source", "extra.target"), starts, rows, strict=True):
         if len(values):
-            assert len(values) == begin[task.stop] - begin[task.start]
-            write_rows(Path(task.edges) / f"{name}.npy", int(begin[task.start]), values)
+            first = int(begin[task.place])
+            assert len(values) == begin[task.place + task.stop - task.start] - first
+            write_rows(Path(task.edges) / f"{name}.npy", first, values)
+    return labels
 
 
 def load_resources(preprocess: Path, embed: Path, lexicon: Path) -> Resources:
@@ -212,5 +240,5 @@ def _load(inputs: Inputs) -> tuple[Corpus, Resources, Posteriors | None]:
 
 
 def load_edges(featurize: Path) -> Edges:
-    """Return the features of the labelled pairs, memory-mapped."""
+    """Return the features of the labelled pairs, and of each as new text where it was made; memory-mapped."""
     return Edges.load(featurize / EDGES)

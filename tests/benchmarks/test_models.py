@@ -36,7 +36,6 @@ def training(value):
         (),
         (("a", "b"),) * 3,
         (np.zeros(6, dtype=np.int64),) * 2,
-        np.zeros(3, dtype=bool),
     )
 
 

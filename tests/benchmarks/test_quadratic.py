@@ -33,7 +33,7 @@ def gold(count=12, words=6):
     nothing = np.zeros(0, dtype=bool)
     labels = Labels.from_lists(links)
     training = Training(
-        edges, labels, np.arange(count), OPTIONS, ("spelling",), (), texts, (nothing, nothing), ~nothing
+        edges, labels, np.arange(count), OPTIONS, ("spelling",), (), texts, (nothing, nothing)
     )
     parts = [np.arange(count // 2), np.arange(count // 2, count)]
     return Gold("made", training, corpus, links, parts, RESOURCES)

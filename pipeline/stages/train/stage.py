@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import numpy as np
 
 from align.core.errors import InputError
-from align.features import GROUPS, WORD_GROUPS, Edges, word_feature_names
+from align.features import GROUPS, WORD_GROUPS, word_feature_names
 from align.learning.cross_validation import Learner
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
@@ -48,10 +48,6 @@ from pipeline.work.stage import StageContext
 # Labels in which fewer pairs have a link are taken for a mistake, not for data.
 _LEAST_USABLE = 0.05
 
-# What a missed sure link costs: in general, and where known weights are adapted to gold alone. The first that
-# few pairs teach is to leave out what is doubtful; this keeps the balance (docs/measurements.md).
-COST_FN, ADAPTED_COST_FN = 3.0, 5.0
-
 # Of one link; more of them than a corpus has add up to what is still exact to a millionth.
 MOST_COST = 10**9
 
@@ -64,7 +60,7 @@ def run(
     weights: str = DEFAULT,
     solver: str = "bcfw",
     oracle: str = "assignment",
-    cost_fn: Annotated[float | None, between(0, MOST_COST)] = None,
+    cost_fn: Annotated[float, between(0, MOST_COST)] = 3.0,
     cost_fp: Annotated[float, between(0, MOST_COST)] = 1.0,
     fertility: Annotated[int | None, between(1, 2**31 - 1)] = None,
     folds: Annotated[int, FOLDS] = 0,
@@ -88,8 +84,8 @@ def run(
         How the best links under some weights are found: assignment (compiled; with fertility above 1 a flow),
         or linear_program, the same by HiGHS, hundreds of times slower, to compare with. The solvers
         named extragradient project instead and take the first only.
-    cost_fn : float, optional
-        Cost of a missed sure link, 0 to 1e9. Default: 3; 5 where known weights are adapted to gold alone.
+    cost_fn : float
+        Cost of a missed sure link, 0 to 1e9.
     cost_fp : float
         Cost of a wrong link, 0 to 1e9.
     fertility : int, optional
@@ -118,26 +114,24 @@ def run(
         return
     fertility = links_a_word(solver, fertility)
     edges, known = load_edges(context.inputs["featurize"]), Labels.load(context.inputs["label"])
-    usable = _usable_pairs(edges, known, context.inputs["label"])
+    usable, count = _usable_pairs(known, context.inputs["label"]), len(known)
     names = edges.names + (
         edges.word_features.names if edges.word_features is not None and fertility > 1 else ()
     )
     origin = origin_of(context, names)
-    if wanted == "gold" and origin is not None:  # known weights are adapted
-        if cost_fn is None:
-            cost_fn = ADAPTED_COST_FN
-        if options.get("lam") is None:
-            method = replace(method, lam=adapted_lam(len(usable)))
+    if wanted == "gold" and origin is not None and options.get("lam") is None:  # known weights are adapted
+        method = replace(method, lam=adapted_lam(len(usable)))
     learner = Learner(
         edges,
-        known,
+        Labels.load(context.inputs["featurize"]),
         solver=method,
-        cost_fn=COST_FN if cost_fn is None else cost_fn,
+        cost_fn=cost_fn,
         cost_fp=cost_fp,
         max_fertility=fertility,
         origin=origin,
         oracle=oracle,
         sharing=sharing(context),
+        copies=None if len(edges) == count else count + np.arange(count),
     )
     problem = _problem(context, learner, usable)
     context.say(f"{len(usable)} pairs, {problem.d} features, {int(known.counts().sum())} sure links")
@@ -182,7 +176,7 @@ def local_files(config: Config) -> list[Path]:
     return weights_files(config)
 
 
-def _usable_pairs(edges: Edges, labels: Labels, label_folder: Path) -> np.ndarray:
+def _usable_pairs(labels: Labels, label_folder: Path) -> np.ndarray:
     """Return the indices of the pairs that have a sure link; the others say nothing of what a link is.
 
     Raises

@@ -35,7 +35,6 @@ class Piece:
     """Labelled pairs to be summed over, and what tells the problem."""
 
     featurize: str
-    label: str
     made: str  # tells apart labels that were made at different times in the same folder
     pairs: np.ndarray  # int64, shape (n,), n >= 1: some of the labelled pairs
     w: np.ndarray  # float64, shape (d,) or (r, d)
@@ -44,8 +43,8 @@ class Piece:
 
 def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summing | None]:
     """Return what tells a learner who sums: a cluster where there is one, if that pays, else threads."""
-    featurize, label = (context.inputs[name] for name in ("featurize", "label"))
-    made = made_of([label])
+    featurize = context.inputs["featurize"]
+    made = made_of([featurize])
 
     def share(learner: Learner, problem: Task, pairs: np.ndarray) -> Summing | None:
         if not isinstance(context.engine, Dask) or problem.n < LEAST_PAIRS:
@@ -57,8 +56,7 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
             _: Problem, w: np.ndarray, pieces: Sequence[range]
         ) -> Iterator[tuple[np.ndarray, np.ndarray]]:
             items = (
-                Piece(str(featurize), str(label), made, pairs[piece.start : piece.stop], w, options)
-                for piece in pieces
+                Piece(str(featurize), made, pairs[piece.start : piece.stop], w, options) for piece in pieces
             )
             return context.engine.map(sum_piece, items)
 
@@ -70,7 +68,7 @@ def sharing(context: StageContext) -> Callable[[Learner, Task, np.ndarray], Summ
 def sum_piece(piece: Piece) -> tuple[np.ndarray, np.ndarray]:
     """Return the sums of psi* and of the losses over a piece, in any process."""
     # mapped anew for each piece, or in time all features would count as memory of the worker
-    edges, labels = load_edges(Path(piece.featurize)), _labels(piece.label, piece.made)
+    edges, labels = load_edges(Path(piece.featurize)), _labels(piece.featurize, piece.made)
     first, last = int(piece.pairs.min()), int(piece.pairs.max()) + 1
     learner = Learner(edges.block(first, last), labels.block(first, last), **piece.options)
     problem = learner.problem(piece.pairs - first)

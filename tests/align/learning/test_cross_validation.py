@@ -37,6 +37,20 @@ def pairs_of(count, seed=0, noise=0.6):
     return Edges(shapes, edge_offsets(shapes), features.astype(np.float32), ("x", "y")), labels
 
 
+def test_a_copy_is_learnt_from_with_its_pair_and_with_no_other():
+    edges, labels = pairs_of(8)
+    learner = Learner(edges, labels, copies=np.array([4, 5, 6, -1]))
+    assert learner.problem(np.array([0, 2, 3])).n == 5
+    plain, parts = replace(learner, copies=None), [np.array([0, 1]), np.array([2, 3])]
+    assert np.array_equal(learner.weights(parts[0]), plain.weights(np.array([0, 1, 4, 5])))
+    found = held_out(learner, parts)
+    assert found.edges.max() < edges.offsets[4]
+    assert np.array_equal(
+        found.scores[found.edges >= edges.offsets[2]],
+        plain.links(plain.weights(np.array([0, 1, 4, 5])), parts[1]).scores,
+    )
+
+
 def test_folds_part_the_pairs_and_keep_equal_ones_together():
     texts = [f"text {index % 20}" for index in range(43)]
     parts = folds(texts, 5, 0)

@@ -10,6 +10,8 @@ from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.features import DEFAULT_GROUPS, DEFAULT_WORD_GROUPS, GROUPS, WORD_GROUPS, PairBlock, compute
 from align.features.groups import SCALE
+from align.links import Link
+from align.problems.labels import Labels
 from pipeline.run.graph import STAGES
 from pipeline.stages import featurize
 from tests.align import toy
@@ -24,6 +26,7 @@ def sentences(seed, count=20):
 
 
 CORPUS, GOLD = Corpus(sentences(0), sentences(1)), Corpus(sentences(2, 5), sentences(3, 5))
+LABELS = Labels.from_lists([[Link(0, 0)]] * 10)
 
 
 def made(folder, kind, pairs):
@@ -38,6 +41,7 @@ def made(folder, kind, pairs):
     inputs["label"].mkdir()
     np.save(inputs["label"] / "kind.npy", np.array(kind, dtype=np.uint8))
     np.save(inputs["label"] / "pairs.npy", np.array(pairs, dtype=np.int64))
+    LABELS.take(np.arange(len(kind))).save(inputs["label"])
     return inputs
 
 
@@ -70,11 +74,26 @@ def test_features_of_the_labelled_pairs_in_their_order(inputs, tmp_path):
         assert found.word_features.names == expected.word_features.names
     assert context.notes == {
         "pairs": 5,
+        "hidden": 5,
         "edges": len(edges.features),
         "features": len(edges.names),
         "groups": list(DEFAULT_GROUPS),
         "extra": list(DEFAULT_WORD_GROUPS),
     }
+
+
+def test_each_pair_once_more_with_words_that_are_not_known(inputs, tmp_path):
+    run(inputs, tmp_path / "once", hidden=False)
+    run(inputs, tmp_path / "twice")
+    once, twice = (featurize.load_edges(tmp_path / name) for name in ("once", "twice"))
+    assert len(once) == len(Labels.load(tmp_path / "once")) == 5
+    assert len(twice) == len(Labels.load(tmp_path / "twice")) == 10
+    assert np.array_equal(twice.shapes[5:], once.shapes)
+    assert np.array_equal(twice.block(0, 5).features, once.features)
+    again = twice.block(5, 10).features
+    for side in ("source", "target"):
+        column = once.names.index(f"{side}_unknown")
+        assert again[:, column].sum() > once.features[:, column].sum()
 
 
 def test_what_was_sampled_of_them(inputs, tmp_path, monkeypatch):
@@ -113,10 +132,10 @@ def test_the_same_bytes_however_the_work_is_shared(inputs, tmp_path, monkeypatch
     monkeypatch.setattr(featurize, "_PAIRS_A_BLOCK", 2)
     run(inputs, tmp_path / "serial")
     run(inputs, tmp_path / "shared", jobs=2)
-    names = ("features.npy", "shapes.npy", "names.json")
+    names = [f"edges/{name}" for name in ("features.npy", "shapes.npy", "names.json")]
+    names += [f"labels.{name}.npy" for name in ("source", "target")]
     expected, *others = (
-        [(tmp_path / d / "edges" / name).read_bytes() for name in names]
-        for d in ("whole", "serial", "shared")
+        [(tmp_path / d / name).read_bytes() for name in names] for d in ("whole", "serial", "shared")
     )
     assert others == [expected, expected]
 
@@ -141,7 +160,7 @@ def test_what_is_made_again_in_the_same_folders_is_read_again(inputs, tmp_path):
         np.save(inputs["label"] / "kind.npy", np.zeros(len(pairs), dtype=np.uint8))
         (inputs["label"] / "manifest.json").write_text(finished, encoding="utf-8")
         folder = tmp_path / finished.replace(":", "")
-        run(inputs, folder)
+        run(inputs, folder, hidden=False)
         edges = featurize.load_edges(folder)
         features.append([edges.features[start:stop] for start, stop in pairwise(edges.offsets)])
     for one, other in zip(features[0], features[1][::-1], strict=True):
@@ -157,7 +176,7 @@ def test_no_labelled_pairs(tmp_path):
 def test_gold_alone(tmp_path):
     run(made(tmp_path, [1, 1], [2, 1]), tmp_path / "out")
     assert featurize.load_edges(tmp_path / "out").shapes.tolist() == [
-        [GOLD.source.lengths()[pair], GOLD.target.lengths()[pair]] for pair in (2, 1)
+        [GOLD.source.lengths()[pair], GOLD.target.lengths()[pair]] for pair in (2, 1, 2, 1)
     ]
 
 

@@ -100,7 +100,7 @@ def test_features_made_again_in_the_same_folder_are_read_again(tmp_path, elsewhe
     found = []
     for seed in (0, 1):
         stages = written(tmp_path / "stages", seed=seed)
-        (stages / "label" / "manifest.json").write_text(str(seed), encoding="utf-8")
+        (stages / "featurize" / "manifest.json").write_text(str(seed), encoding="utf-8")
         found.append(trained(stages, tmp_path / f"cluster{seed}", elsewhere))
         assert found[-1] == trained(stages, tmp_path / f"here{seed}")
     assert found[0] != found[1]

@@ -2,6 +2,7 @@ import csv
 import json
 import math
 import os
+import shutil
 from dataclasses import replace
 from pathlib import Path
 
@@ -72,7 +73,10 @@ def written(folder, seed=0, count=60):
 
 
 def label(folder, labels):
-    labels.save(folder / "label")
+    for stage in ("label", "featurize"):
+        for path in (folder / stage).glob("*.*"):  # of files with two names this one alone
+            path.unlink()
+        labels.save(folder / stage)
     np.save(folder / "label" / "kind.npy", np.zeros(len(labels), dtype=np.int8))
     np.save(folder / "label" / "pairs.npy", np.arange(len(labels)))
     (folder / "label" / "summary.json").write_text('{"threshold": 0.4}', encoding="utf-8")
@@ -151,6 +155,34 @@ def test_the_model_folder_is_whole_and_says_how_it_was_made(stages, tmp_path, ca
     assert context.notes["training"] == training
     assert "60 pairs, " in capsys.readouterr().err
     assert not (tmp_path / "out" / train.CHECKPOINT).exists()
+
+
+def test_pairs_that_were_featurized_twice_are_learnt_from_twice(stages, tmp_path):
+    edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
+    shutil.rmtree(stages / "featurize")
+    Edges.join([edges, edges.take(np.arange(60))]).save(stages / "featurize" / "edges")
+    twice = Labels.join([labels, labels])
+    twice.save(stages / "featurize")
+    train.run(context_of(stages, tmp_path / "out"))
+    found = Learner(
+        Edges.load(stages / "featurize" / "edges"),
+        twice,
+        solver=BlockFrankWolfe(lam=0.01),
+        max_fertility=2,
+        copies=60 + np.arange(60),
+    )
+    model = Model.load(tmp_path / "out")
+    assert np.array_equal(model.weights, found.weights(np.arange(60)))
+    assert training_of(tmp_path / "out")["pairs"] == 60
+    corpus = Corpus.load(stages / "preprocess" / "corpus")
+    resources = model.resources
+    assert model.calibration == calibrate(
+        found,
+        model.weights,
+        pairs=np.arange(60),
+        texts=cross_validation.texts_of(corpus),
+        seen=word_counts(corpus, (resources.source_vocabulary, resources.target_vocabulary)),
+    )
 
 
 def test_the_weights_link_the_pairs_as_they_were_labelled(stages, tmp_path):
@@ -416,7 +448,7 @@ class TestGivenWeights:
     def test_they_are_adapted_to_gold_with_defaults_of_their_own(self, stages, tmp_path):
         self.given(stages, tmp_path / "known")
         for name, given, found in (
-            ("one", {}, (0.1, 5.0)),
+            ("one", {}, (0.1, 3.0)),
             ("two", {"lam": 0.02, "cost_fn": 2.0}, (0.02, 2.0)),
         ):
             context = context_of(stages, tmp_path / name, weights=str(tmp_path / "known"))
@@ -523,8 +555,6 @@ def without_links(stages, kept):
     sizes = np.diff(labels.offsets)
     keep = np.isin(np.repeat(np.arange(60), sizes), kept)
     sizes[~np.isin(np.arange(60), kept)] = 0
-    for path in (stages / "label").iterdir():
-        path.unlink()
     label(
         stages,
         Labels(
@@ -538,8 +568,6 @@ def without_links(stages, kept):
 
 def test_labels_that_do_not_fit_the_features_are_told(stages, tmp_path):
     labels = Labels.load(stages / "label").block(0, 30)
-    for path in (stages / "label").iterdir():
-        path.unlink()
     label(stages, labels)
     with pytest.raises(
         InputError, match="edges of 60 pairs, labels of 30; .*; run label and featurize again"

@@ -7,21 +7,23 @@ import numpy as np
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import PairBlock, Resources
+from align.learning.made_words import ITEMS, OTHER, SAME
 from align.problems.labels import Labels
-from benchmarks.unseen import ITEMS, OTHER, SAME
 
-# The share of words that are made unknown besides those of a single pair, and of pairs with exchanged words.
-SHARE, EXCHANGED = 0.15, 0.5
+# The share of words that are made unknown besides those of a single pair.
+SHARE = 0.15
 
 _MAKERS = (*SAME.values(), *OTHER.values())
 
 
-def hidden(corpus: Corpus, labels: Labels, resources: Resources, *, seed: int) -> tuple[PairBlock, Labels]:
+def hide(
+    corpus: Corpus, labels: Labels, resources: Resources, *, seed: int, first: int = 0
+) -> tuple[PairBlock, Labels]:
     """Return pairs of which nothing was sampled, some words being unknown.
 
     A word that stands in a single pair is unknown to whoever has not seen that pair; :data:`SHARE` of the
-    others are made unknown. In :data:`EXCHANGED` of the pairs some words that have one link only give way to
-    names, numbers, signs and codes that are alike, and change their places on the target side.
+    others are made unknown. Then some words of each pair that have one link only give way to names, numbers,
+    signs and codes that are alike, and change their places on the target side.
 
     Parameters
     ----------
@@ -33,29 +35,30 @@ def hidden(corpus: Corpus, labels: Labels, resources: Resources, *, seed: int) -
         The vocabularies tell what is known.
     seed : int
         >= 0.
+    first : int
+        The number of the first pair, >= 0: what is made of a pair depends on its number and the seed alone.
 
     Returns
     -------
     PairBlock, Labels
         The pairs and their links.
     """
-    generator = np.random.default_rng(seed)
     sides = [_Words(*side) for side in _sides(corpus, resources)]
-    target, exchanged = labels.target.copy(), generator.random(len(corpus)) < EXCHANGED
+    target = labels.target.copy()
     for pair in range(len(corpus)):
+        generator = np.random.default_rng((seed, first + pair))
         for side in sides:
             side.hide(pair, generator)
-        if exchanged[pair]:
-            own = slice(int(labels.offsets[pair]), int(labels.offsets[pair + 1]))
-            links = own.start + _alone(labels.source[own], labels.target[own])
-            count = int(generator.integers(ITEMS[0], ITEMS[1] + 1))
-            chosen = generator.permutation(links)[:count]
-            target[chosen] = labels.target[generator.permutation(chosen)]
-            make = _MAKERS[int(generator.integers(len(_MAKERS)))]
-            for link in chosen.tolist():
-                words = make(generator)
-                sides[0].put(pair, int(labels.source[link]), words[0])
-                sides[1].put(pair, int(target[link]), words[1])
+        own = slice(int(labels.offsets[pair]), int(labels.offsets[pair + 1]))
+        links = own.start + _alone(labels.source[own], labels.target[own])
+        count = int(generator.integers(ITEMS[0], ITEMS[1] + 1))
+        chosen = generator.permutation(links)[:count]
+        target[chosen] = labels.target[generator.permutation(chosen)]
+        make = _MAKERS[int(generator.integers(len(_MAKERS)))]
+        for link in chosen.tolist():
+            words = make(generator)
+            sides[0].put(pair, int(labels.source[link]), words[0])
+            sides[1].put(pair, int(target[link]), words[1])
     block = PairBlock(
         Corpus(sides[0].sentences(), sides[1].sentences()), list(sides[0].unknown), list(sides[1].unknown)
     )
