@@ -2,7 +2,8 @@
 
 Where statistics say who translates whom, spelling adds little; of a word that was never seen, it says all. So
 how far two words are alike counts here by what is not known of them: u = 1 / (1 + c) of a word seen c times,
-which is 1 for one never seen.
+which is 1 for one never seen. The pair itself says nothing of its words: where it was sampled, and so is
+counted, c is how often a word stands elsewhere.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, Side
 from align.features.spelling import likenesses
 
 _NAMES = (
@@ -47,10 +48,36 @@ def fill(block: Block, out: np.ndarray) -> None:
     side; ``partner_not_near`` = v l times the distance of the two relative places; u of each side, their
     product, and that times 1 less the distance.
     """
+    source, target = (elsewhere(block, side) for side in (block.source, block.target))
     _write_partner(
-        block.shapes, block.offsets, block.source.counts, block.source.starts, block.target.counts,
-        block.target.starts, block.of_edges(likenesses), out,
+        block.shapes, block.offsets, source, block.source.starts, target, block.target.starts,
+        block.of_edges(likenesses), out,
     )  # fmt: skip
+
+
+def elsewhere(block: Block, side: Side) -> np.ndarray:
+    """Return how often each token's word was counted in other pairs, int64, shape (T,)."""
+    stored, counts = block.pairs.posteriors, side.counts
+    if stored is None:
+        return counts
+    found = counts.copy()
+    _leave_out(side.starts, side.tokens, stored.sampled, found)
+    return found
+
+
+@kernel
+def _leave_out(starts, tokens, counted, counts):  # type: ignore[no-untyped-def]
+    """Take from counts what words have in their own sentence; of frequent words that is next to nothing."""
+    for i in range(len(counted)):
+        first, last = starts[i], starts[i + 1]
+        if not counted[i]:
+            continue
+        for token in range(first, last):
+            if counts[token] > 0 and counts[token] <= last - first:
+                own = 0
+                for other in range(first, last):
+                    own += 1 if tokens[other] == tokens[token] else 0
+                counts[token] = max(counts[token] - own, 0)
 
 
 @kernel(error_model="numpy")

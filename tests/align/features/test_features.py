@@ -1,7 +1,7 @@
 """Each kernel against its slow twin; the table of groups; blocks, unseen words, odd sentences."""
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
@@ -271,6 +271,31 @@ class TestStoredPosteriors:
             joint = np.sqrt(forward[here] * reverse[here])
             for column, expected in ((1, forward[here]), (2, reverse[here]), (3, joint)):
                 np.testing.assert_allclose(rows[:, column], expected * SCALE, atol=1e-6)
+
+    def test_a_pair_that_was_counted_does_not_speak_for_its_own_words(self):
+        text, given = corpus(9), resources()
+        seldom = {
+            name: Vocabulary(known.words, np.minimum(known.counts, 2))
+            for name, known in vars(given).items()
+            if name.endswith("vocabulary")
+        }
+        given = replace(given, **seldom)
+        plain, found = (
+            computed(text, given, ("partner",), posteriors=stored) for stored in (None, self.stored(text))
+        )
+        assert not np.array_equal(plain.features, found.features)
+        for i, pair in enumerate(pairs_of(text, given)):
+            if i % 3:
+                for side in ("source", "target"):
+                    words, counts = (
+                        list(getattr(pair, f"{side}_ids")),
+                        np.array(getattr(pair, f"{side}_counts")),
+                    )
+                    own = np.array([words.count(word) for word in words])
+                    left = np.where(counts <= len(words), np.maximum(counts - own, 0), counts)
+                    setattr(pair, f"{side}_counts", left)
+            expected = twins.partner(pair).reshape(pair.n * pair.m, -1)
+            np.testing.assert_allclose(found.block(i, i + 1).features[:, 1:] / SCALE, expected, atol=2e-5)
 
     def test_without_tables_the_others_are_zero(self):
         text, given = corpus(9), resources()
