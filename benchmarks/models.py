@@ -87,6 +87,10 @@ class Training:
             if part.copies is not None
         ]
         edges, labels = zip(*first, *again, strict=True)
+        copies = None
+        if again:
+            copied = np.concatenate([part.copies >= 0 for part in parts if part.copies is not None])
+            copies = np.where(copied, len(copied) + np.arange(len(copied)), -1)
         return cls(
             Edges.join(edges),
             Labels.join(labels),
@@ -99,7 +103,7 @@ class Training:
                 np.concatenate([part.seen[0] for part in parts]),
                 np.concatenate([part.seen[1] for part in parts]),
             ),
-            sum(counts) + np.arange(sum(counts)) if again else None,
+            copies,
         )
 
     def weights(self, chosen: np.ndarray | None = None) -> np.ndarray:
