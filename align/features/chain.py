@@ -72,7 +72,7 @@ def chain_posteriors(block: Block) -> EdgePosteriors:
     forward, reverse = block.of_edges(probabilities)
     emissions = np.empty((2, len(forward)))
     alike = block.of_edges(likenesses)
-    evidence = (forward, reverse, block.shared(cosines), block.shared(same_names), alike)
+    evidence = (forward, reverse, block.of_edges(cosines), block.shared(same_names), alike)
     _write_emissions(block.shapes, block.offsets, block.source, block.target, evidence, emissions)
     both = null_odds(block)
     return EdgePosteriors.of(

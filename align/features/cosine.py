@@ -32,7 +32,7 @@ def cosine_names(resources: Resources) -> tuple[str, ...]:
 
 def fill_cosine(block: Block, out: np.ndarray) -> None:
     """Write the group ``cosine``."""
-    found = block.shared(cosines)
+    found = block.of_edges(cosines)
     out[_COSINE] = found
     _write_missing(block.shapes, block.offsets, block.source, block.target, out[_VECTOR_MISSING])
     compete(found, block.shapes, block.offsets, out[len(_NAMES) :])

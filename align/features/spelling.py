@@ -124,15 +124,6 @@ def likenesses(block: Block) -> np.ndarray:
     return result
 
 
-def likeness_of(block: Block, edges: np.ndarray, sources: np.ndarray, targets: np.ndarray) -> np.ndarray:
-    """Return :func:`likenesses` of some edges, float32; their tokens are given too, all int64, shape (L,)."""
-    source, target = (block.whole or block).shared(spellings)
-    result = np.zeros(len(edges), dtype=np.float32)
-    words = block.source.tokens[sources], block.target.tokens[targets]
-    _write_likeness_of(block.of_edges(comparisons)[edges], *words, source, target, result)
-    return result
-
-
 def fill(block: Block, out: np.ndarray) -> None:
     """Write the group ``spelling``.
 
@@ -242,18 +233,6 @@ def _write_likenesses(  # type: ignore[no-untyped-def]
                 if comparisons[edge]:
                     other = target_words.ends[t + 1] - target_words.ends[t]
                     result[edge] = _likeness(np.int32(comparisons[edge]), kind, length, other)
-
-
-@kernel(error_model="numpy")
-def _write_likeness_of(  # type: ignore[no-untyped-def]
-    comparisons, sources, targets, source_words, target_words, result
-):
-    for link in range(len(comparisons)):
-        s, t = sources[link], targets[link]
-        if comparisons[link]:
-            length = source_words.ends[s + 1] - source_words.ends[s]
-            other = target_words.ends[t + 1] - target_words.ends[t]
-            result[link] = _likeness(np.int32(comparisons[link]), source_words.kinds[s], length, other)
 
 
 @kernel(error_model="numpy")

@@ -302,8 +302,9 @@ class Aligner:
         pairs, sources, targets = words
         seen = np.minimum(block.source.counts[sources], block.target.counts[targets])
         own = confidence(scores, self.model.calibration, seen)
-        trust = own * (_UNKNOWN + (1 - _UNKNOWN) * evidence(block, linked))
-        mass, weight = linked_share(block, (sources, targets), trust)
+        known = evidence(block)
+        trust = own * (_UNKNOWN + (1 - _UNKNOWN) * known[linked])
+        mass, weight = linked_share(block, (sources, targets), trust, known)
         return mass, weight, own * of_translation(share(mass, weight))[pairs]
 
     @property

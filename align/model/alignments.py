@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from align.core.kernels import kernel
 from align.core.ragged import offsets_of
 from align.features.spelling import spellings
 from align.text.words import NUMBER
@@ -18,15 +19,19 @@ if TYPE_CHECKING:
 # The share of all words at which one counts half in the score of a pair.
 _FREQUENT = 0.01
 
+# What a number counts: it is hardly ever left out or translated by another.
+_NUMBER = 4.0
+
 
 @dataclass(frozen=True)
 class Alignments:
     """Links between the surface tokens of N sentence pairs.
 
-    The score of a sentence pair is the share of its words, of both sides, that are linked, each as far as the
-    best of its links is trusted and there is evidence that the two words are translations
-    (:mod:`align.model.evidence`), and very frequent words counting less (:func:`word_weights`): any two
-    sentences have some of these in common. It is in [0, 1]; a pair of which only half is translated cannot
+    The score of a sentence pair is the share of its words, of both sides, that have a translation in the
+    other sentence: the mean of how far the best of a word's links is trusted, and there is evidence that the
+    two words are translations (:mod:`align.model.evidence`), and of the evidence for it and any word there,
+    linked or not. Very frequent words count less (:func:`word_weights`): any two sentences have some of these
+    in common. It is in [0, 1], and 0 for a pair without links; a pair of which only half is translated cannot
     get more than about a half, and one of words of which nothing is known hardly anything.
 
     Attributes
@@ -38,8 +43,8 @@ class Alignments:
     score, confidence : ndarray of float64, shape (L,)
         The model's score of each link; the probability that it is right, in [0, 1].
     mass, weight : ndarray of float64, shape (N,)
-        Sums over the analysis tokens of both sides: of their weights times the trust in their best link, and
-        of their weights alone.
+        Sums over the analysis tokens of both sides: of their weights times how far they have a translation,
+        and of their weights alone.
     """
 
     offsets: np.ndarray
@@ -141,12 +146,12 @@ def share(mass: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def word_weights(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return what words count in the score of a pair: a / (a + p), p their share of all words, a = 0.01.
 
-    A number counts twice: it is hardly ever left out or translated by another.
+    A number counts as four.
 
     Returns
     -------
     (ndarray of float64, ndarray of float64)
-        Of the source and of the target tokens of the block, in (0, 2]; 1 for words never seen.
+        Of the source and of the target tokens of the block, in (0, 4]; 1 for words never seen.
 
     Notes
     -----
@@ -155,7 +160,9 @@ def word_weights(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """
     totals = block.resources.source_tokens, block.resources.target_tokens
     source, target = (
-        _FREQUENT / (_FREQUENT + side.counts / total) * np.where(words.kinds[side.tokens] == NUMBER, 2.0, 1.0)
+        _FREQUENT
+        / (_FREQUENT + side.counts / total)
+        * np.where(words.kinds[side.tokens] == NUMBER, _NUMBER, 1.0)
         for side, total, words in zip(
             (block.source, block.target), totals, block.shared(spellings), strict=True
         )
@@ -164,7 +171,7 @@ def word_weights(block: Block) -> tuple[np.ndarray, np.ndarray]:
 
 
 def linked_share(
-    block: Block, words: tuple[np.ndarray, np.ndarray], trust: np.ndarray
+    block: Block, words: tuple[np.ndarray, np.ndarray], trust: np.ndarray, known: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``mass`` and ``weight`` of each pair of a block.
 
@@ -176,6 +183,8 @@ def linked_share(
         Source and target token of each link, counted over all pairs.
     trust : ndarray of float64, shape (L,)
         How far each link speaks for a translation, in [0, 1].
+    known : ndarray of float32, shape (E,)
+        How far the two words of each edge are known to be translations, in [0, 1].
 
     Returns
     -------
@@ -183,10 +192,35 @@ def linked_share(
     """
     count = len(block.shapes)
     mass, weight = np.zeros(count), np.zeros(count)
-    for side, linked, weights in zip((block.source, block.target), words, word_weights(block), strict=True):
+    sides = zip((block.source, block.target), words, word_weights(block), _best(block, known), strict=True)
+    for side, linked, weights, partner in sides:
         best = np.zeros(len(weights))
         np.maximum.at(best, linked, trust)
         pairs = np.repeat(np.arange(count), np.diff(side.starts))
+        some = np.zeros(count)
+        some[pairs[linked]] = 1.0
+        best = (best + some[pairs] * partner) / 2
         mass += np.bincount(pairs, weights=weights * best, minlength=count)
         weight += np.bincount(pairs, weights=weights, minlength=count)
     return mass, weight
+
+
+def _best(block: Block, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the largest value of the edges of each token, 0 where it has none, both sides, float32."""
+    found = tuple(np.zeros(len(side.tokens), dtype=np.float32) for side in (block.source, block.target))
+    _write_best(block.shapes, block.offsets, block.source.starts, block.target.starts, values, *found)
+    return found[0], found[1]
+
+
+@kernel
+def _write_best(shapes, offsets, sources, targets, values, rows, columns):  # type: ignore[no-untyped-def]
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        of_target = columns[targets[i] : targets[i] + m]
+        for j in range(n):
+            row = values[offsets[i] + j * m : offsets[i] + (j + 1) * m]
+            best = np.float32(0.0)
+            for k in range(m):
+                best = max(best, row[k])
+                of_target[k] = max(of_target[k], row[k])
+            rows[sources[i] + j] = best

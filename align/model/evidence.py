@@ -1,15 +1,19 @@
-r"""How far two linked words are known to be translations of each other, whatever stands around them.
+r"""How far two words are known to be translations of each other, whatever stands around them.
 
 Where nothing is known, links follow from places: any two sentences, of any languages, have some. With p(t|s)
-of Model 1 and q(t) the share of the target text that is t, a sentence of m words without any relation has t
-with probability m q(t) at most, so that
+what is known of the words and q(t) the share of the target text that is t, a sentence of m words without any
+relation has t with probability m q(t) at most, so that
 
     p(t|s) / (p(t|s) + m q(t))
 
-is how far t is owed to s and not to chance; likewise the other way. The evidence of a link is the largest of
-the geometric mean of both, l^2 for words spelt alike (:func:`align.features.spelling.likenesses`) and the
-square of a positive cosine. Two words that were counted together in the pair itself and nowhere else have no
-evidence from tables: every pair would speak for itself.
+is how far t is owed to s and not to chance; likewise the other way. The evidence for two words is the largest
+of the geometric mean of both, l^2 for words spelt alike (:func:`align.features.spelling.likenesses`) and c^8
+for vectors with a positive cosine c: those of words that are seldom seen are often somewhat alike.
+
+p(t|s) is that of the chain (:func:`align.features.chain.probabilities`), from the links that the sampler
+expects, or Model 1's where it has not run. Every pair would speak for itself: where it was sampled its own
+links are not counted, and two words that were counted together there and nowhere else have no evidence from
+tables.
 """
 
 from __future__ import annotations
@@ -18,83 +22,103 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.features.block import Block
-from align.features.lexical import associations
-from align.features.spelling import likeness_of
+from align.features.chain import SPELLING
+from align.features.cosine import cosines
+from align.features.lexical import associations, expected_links
+from align.features.posterior import sampled_posteriors
+from align.features.spelling import likenesses
+from align.statistics.sampler_priors import LEXICAL
 
 # So often two words must have met elsewhere: counts are whole numbers, but for rounding.
 _MET = 0.5
 
 
-def evidence(block: Block, edges: np.ndarray) -> np.ndarray:
-    """Return the evidence of some edges.
+def evidence(block: Block) -> np.ndarray:
+    """Return the evidence for the two words of each edge, float32 in [0, 1], shape (E,).
 
-    Parameters
-    ----------
-    block : Block
-        N pairs; those that were sampled are taken to be counted in the tables.
-    edges : ndarray of int64, shape (L,)
-        As numbers in the block.
-
-    Returns
-    -------
-    ndarray of float64, shape (L,)
-        In [0, 1].
+    The pairs that were sampled are taken to be counted in the tables.
     """
-    pairs = np.searchsorted(block.offsets, edges, side="right") - 1
-    n, m = block.shapes[pairs].T.astype(np.int64)
-    j, k = np.divmod(edges - block.offsets[pairs], m)
-    source, target = block.source.starts[pairs] + j, block.target.starts[pairs] + k
-    dice, forward, reverse = block.of_edges(associations)[:, edges].astype(np.float64)
-    counts = block.source.counts[source], block.target.counts[target]
-    own = np.zeros(len(edges))
-    stored = block.pairs.posteriors
-    if stored is not None:
-        sampled = stored.sampled[pairs]
-        own[sampled] = _own(block, pairs[sampled], source[sampled], target[sampled])
-    met = dice * (counts[0] + counts[1]) / 2 - own > _MET
-    of_tables = np.sqrt(
-        _against_chance(forward, m * counts[1] / block.resources.target_tokens)
-        * _against_chance(reverse, n * counts[0] / block.resources.source_tokens)
-    )
-    cosines = np.zeros(len(edges), dtype=np.float32)
-    if block.resources.dimensions:
-        words = block.source.tokens[source], block.target.tokens[target]
-        _cosines(*words, block.source.vectors, block.target.vectors, cosines)
-    alike = likeness_of(block, edges, source, target).astype(np.float64)
-    found: np.ndarray = np.maximum.reduce([met * of_tables, alike**2, np.maximum(cosines, 0.0) ** 2])
-    return np.minimum(found, 1.0)
+    given, edges = block.resources, int(block.offsets[-1])
+    stored, links = block.pairs.posteriors, given.links
+    sampled = np.zeros(len(block.shapes), dtype=bool) if stored is None else stored.sampled
+    own = (np.zeros(edges, dtype=np.float32),) * 2
+    if links is None:
+        found = block.of_edges(associations)[1:]
+        totals = np.zeros(len(block.source.words), np.float32), np.zeros(len(block.target.words), np.float32)
+    else:
+        found = block.of_edges(expected_links)
+        totals = block.source.of_words(links.forward_totals), block.target.of_words(links.reverse_totals)
+        if sampled.any():
+            posteriors = block.shared(sampled_posteriors)
+            own = posteriors.forward, posteriors.reverse
+    result = np.empty(edges, dtype=np.float32)
+    _write_evidence(
+        (block.shapes, block.offsets, sampled), (block.source, block.target), totals,
+        (given.source_tokens, given.target_tokens), block.of_edges(associations)[0], found, own,
+        (block.of_edges(likenesses), block.of_edges(cosines)), links is not None, result,
+    )  # fmt: skip
+    return result
 
 
-def _against_chance(probability: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    some = probability > 0
-    return np.where(some, probability / np.where(some, probability + chance, 1.0), 0.0)
-
-
-def _own(block: Block, pairs: np.ndarray, source: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return how often the two words of each link meet in their own pair."""
-    times = [
-        _times(side.tokens, side.starts, pairs, side.tokens[tokens])
-        for side, tokens in ((block.source, source), (block.target, target))
-    ]
-    return np.minimum(*times)
+@kernel(error_model="numpy")
+def _write_evidence(  # type: ignore[no-untyped-def]
+    pairs, sides, totals, texts, dice, found, own, alike, linked, out
+):
+    """Write what :func:`evidence` says; ``linked`` tells numbers of links from probabilities."""
+    shapes, offsets, sampled = pairs
+    source, target = sides
+    spelling, cosine = alike
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        first, second = source.starts[i], target.starts[i]
+        # What links of each word there are elsewhere, and how many of it there are by chance.
+        rows, columns = np.zeros(n), np.zeros(m)
+        by_chance, back_by_chance = np.zeros(m), np.zeros(n)
+        if sampled[i]:
+            for j in range(n):
+                for k in range(m):
+                    rows[j] -= own[0][offsets[i] + j * m + k]
+                    columns[k] -= own[1][offsets[i] + j * m + k]
+        for j in range(n):
+            rows[j] = max(rows[j] + totals[0][source.tokens[first + j]], 0.0) + LEXICAL * target.size
+            back_by_chance[j] = n * source.counts[first + j] / texts[0]
+        for k in range(m):
+            columns[k] = max(columns[k] + totals[1][target.tokens[second + k]], 0.0) + LEXICAL * source.size
+            by_chance[k] = m * target.counts[second + k] / texts[1]
+        taken = 1.0 if sampled[i] else 0.0
+        for j in range(n):
+            s = source.tokens[first + j]
+            for k in range(m):
+                edge, t = offsets[i] + j * m + k, target.tokens[second + k]
+                likeness, of_tables = np.float64(spelling[edge]), 0.0
+                met = dice[edge] * (source.counts[first + j] + target.counts[second + k]) / 2
+                if sampled[i] and _MET < met <= min(n, m) + _MET:
+                    met -= _own_times(source, first, n, s, target, second, m, t)
+                if met > _MET:
+                    ahead, back = np.float64(found[0, edge]), np.float64(found[1, edge])
+                    if linked:
+                        spelt = SPELLING * likeness
+                        more = LEXICAL + spelt
+                        ahead = (max(ahead - taken * own[0][edge], 0.0) + more) / (rows[j] + spelt)
+                        back = (max(back - taken * own[1][edge], 0.0) + more) / (columns[k] + spelt)
+                    if ahead > 0 and back > 0:
+                        ahead /= ahead + by_chance[k]
+                        of_tables = np.sqrt(ahead * back / (back + back_by_chance[j]))
+                out[edge] = min(max(of_tables, likeness * likeness, _eighth(cosine[edge])), 1.0)
 
 
 @kernel
-def _times(tokens, starts, pairs, words):  # type: ignore[no-untyped-def]
-    """Return how often each word stands in its sentence."""
-    found = np.zeros(len(words))
-    for link in range(len(words)):
-        for token in range(starts[pairs[link]], starts[pairs[link] + 1]):
-            if tokens[token] == words[link]:
-                found[link] += 1.0
-    return found
+def _eighth(cosine):  # type: ignore[no-untyped-def]
+    square = np.float64(max(cosine, np.float32(0.0)) * max(cosine, np.float32(0.0)))
+    return square * square * square * square
 
 
 @kernel
-def _cosines(sources, targets, source_vectors, target_vectors, found):  # type: ignore[no-untyped-def]
-    for link in range(len(sources)):
-        x, y = source_vectors[sources[link]], target_vectors[targets[link]]
-        total = np.float32(0.0)
-        for c in range(len(x)):
-            total += x[c] * y[c]
-        found[link] = total
+def _own_times(source, first, n, s, target, second, m, t):  # type: ignore[no-untyped-def]
+    """Return how often two words meet in their own pair."""
+    sources = targets = 0
+    for j in range(first, first + n):
+        sources += 1 if source.tokens[j] == s else 0
+    for k in range(second, second + m):
+        targets += 1 if target.tokens[k] == t else 0
+    return min(sources, targets)

@@ -20,23 +20,38 @@ def block(source, target, words=WORDS):
     return Block.of(PairBlock(corpus, unknown, unknown), Resources(None, None, None, words, words))
 
 
-def test_frequent_words_count_less_and_numbers_twice():
+def test_frequent_words_count_less_and_numbers_more():
     source, target = word_weights(block([[0, 1, 2], [3, 5]], [[4], []]))
     assert source.tolist() == pytest.approx([0.01 / 0.91, 0.1, 0.5, 1.0, 1.0])
-    assert target.tolist() == [2.0]
+    assert target.tolist() == [4.0]
     assert word_weights(block([[0, 2]], [[]], Vocabulary([], [])))[0].tolist() == [1.0, 1.0]
     assert [each.tolist() for each in word_weights(block([], []))] == [[], []]
 
 
-def test_the_score_is_the_weighted_share_of_linked_words():
+def test_the_score_is_the_weighted_share_of_words_with_a_translation():
     pairs = block([[0, 1], [2, 2, 3]], [[1, 0], [2]])
     # the - the 0.8, house - house 0.5; in the second pair red - red 0.9 and red - red 0.6
     linked = np.array([0, 1, 2, 3]), np.array([1, 0, 2, 2])
-    mass, weight = linked_share(pairs, linked, np.array([0.8, 0.5, 0.9, 0.6]))
+    # Of every edge half of what is known there counts: the - house 0.4, house - house 1, red - red 0.2
+    known = np.array([0.4, 0.0, 1.0, 0.0, 0.2, 0.0, 0.0], dtype=np.float32)
+    mass, weight = linked_share(pairs, linked, np.array([0.8, 0.5, 0.9, 0.6]), known)
     the = 0.01 / 0.91
     assert weight.tolist() == pytest.approx([2 * (the + 0.1), 2.5])
     # A word with two links counts once, as far as the better is trusted.
-    assert mass.tolist() == pytest.approx([2 * (0.8 * the + 0.5 * 0.1), 0.5 * (0.9 + 0.6 + 0.9)])
+    of_links = [2 * (0.8 * the + 0.5 * 0.1), 0.5 * (0.9 + 0.6 + 0.9)]
+    of_words = [the * 0.4 + 0.1 * 1.0 + 0.1 * 1.0, 0.5 * (0.2 + 0.2)]
+    assert mass.tolist() == pytest.approx(
+        [(one + other) / 2 for one, other in zip(of_links, of_words, strict=True)]
+    )
+
+
+def test_without_links_there_is_no_score():
+    none = np.zeros(0, dtype=np.int64)
+    mass, weight = linked_share(
+        block([[0, 1]], [[0]]), (none, none), np.zeros(0), np.ones(2, dtype=np.float32)
+    )
+    assert mass.tolist() == [0.0]
+    assert weight[0] > 0
 
 
 def test_scores_are_shares_and_nothing_has_none():
@@ -72,6 +87,8 @@ def test_links_are_sorted_and_the_best_of_equal_ones_stays(count, sorted_already
 def test_words_that_all_sentences_have_make_no_translation():
     pairs = block([[0, 2, 1], [0, 2, 1]], [[0, 2, 1], [0, 3, 5]])
     linked = np.array([0, 1, 2, 3]), np.array([0, 1, 2, 3])
-    mass, weight = linked_share(pairs, linked, np.ones(4))
+    known = np.zeros(18, dtype=np.float32)
+    known[[0, 4, 8, 9]] = 1.0
+    mass, weight = linked_share(pairs, linked, np.ones(4), known)
     assert mass[0] / weight[0] == pytest.approx(1)
     assert mass[1] / weight[1] < 0.05

@@ -9,9 +9,11 @@ import pytest
 from align.data.corpus import Corpus, Sentences
 from align.features import PairBlock
 from align.features.block import Block
+from align.features.posterior import sampled_posteriors
 from align.model.evidence import evidence
+from align.statistics.sampler_priors import LEXICAL
 from tests.align import toy
-from tests.align.features import twins
+from tests.align.features import test_features, twins
 
 UNKNOWN = ["zorro", "1,000.50", "qwert"], ["zorro", "1.000,5", "yuiop"]
 
@@ -37,7 +39,7 @@ def block_of(resources, source, target, posteriors=None):
 
 
 def all_evidence(block):
-    return evidence(block, np.arange(block.offsets[-1])).reshape(block.shapes[0])
+    return evidence(block).reshape(block.shapes[0])
 
 
 def expected(resources, source, target, j, k):
@@ -58,7 +60,7 @@ def expected(resources, source, target, j, k):
         forward, reverse = float(lexicon.forward[cell]), float(lexicon.reverse[cell])
         of_tables = math.sqrt(forward / (forward + chances[0]) * reverse / (reverse + chances[1]))
     cosine = float(given.source_vectors[s] @ given.target_vectors[t])
-    return min(1.0, max(of_tables, max(cosine, 0.0) ** 2))
+    return min(1.0, max(of_tables, max(cosine, 0.0) ** 8))
 
 
 def test_it_follows_from_tables_and_vectors(resources):
@@ -90,6 +92,52 @@ def test_a_pair_does_not_speak_for_itself(resources, together, known):
     assert (all_evidence(block_of(bare, *pair, stored))[1, 1] > 0.5) == known
 
 
-def test_no_links(resources):
-    block = block_of(resources, ["the"], [])
-    assert evidence(block, np.zeros(0, dtype=np.int64)).tolist() == []
+def plain(pair, forward, reverse):
+    """The formula where the sampler has run; the links of the pair itself are given where it was sampled."""
+    given, result = pair.resources, np.zeros((pair.n, pair.m))
+    alike = twins.likeness(pair)
+    own = (np.zeros((pair.n, pair.m)),) * 2 if forward is None else (forward, reverse)
+    sizes = len(given.source_vocabulary), len(given.target_vocabulary)
+    for j in range(pair.n):
+        for k in range(pair.m):
+            s, t = int(pair.source_ids[j]), int(pair.target_ids[k])
+            counts = pair.source_counts[j], pair.target_counts[k]
+            cosine = max(float(np.dot(pair.source_vectors[j], pair.target_vectors[k])), 0)
+            result[j, k] = max(alike[j, k] ** 2, cosine**8)
+            if s >= sizes[0] or t >= sizes[1]:
+                continue
+            met = pair.dice[j, k] * sum(counts) / 2
+            if forward is not None:
+                met -= min(list(pair.source_ids).count(s), list(pair.target_ids).count(t))
+            if met <= 0.5:
+                continue
+            spelt = 2.0 * alike[j, k]
+            ahead, back = (
+                (max(table[j, k] - each[j, k], 0) + LEXICAL + spelt)
+                / (max(total - taken, 0) + LEXICAL * size + spelt)
+                for table, each, total, taken, size in (
+                    (pair.links_forward, own[0], given.links.forward_totals[s], own[0][j].sum(), sizes[1]),
+                    (pair.links_reverse, own[1], given.links.reverse_totals[t], own[1][:, k].sum(), sizes[0]),
+                )
+            )
+            chances = pair.m * counts[1] / pair.totals[1], pair.n * counts[0] / pair.totals[0]
+            of_tables = math.sqrt(ahead / (ahead + chances[0]) * back / (back + chances[1]))
+            result[j, k] = max(result[j, k], of_tables)
+    return np.minimum(result, 1)
+
+
+def test_what_the_sampler_found_in_a_pair_does_not_speak_for_it():
+    given, text = test_features.resources(), test_features.corpus(9)
+    stored = test_features.TestStoredPosteriors().stored(text)
+    block = Block.of(test_features.pairs_with(text, stored), given)
+    found, posteriors = evidence(block), block.shared(sampled_posteriors)
+    for i, pair in enumerate(test_features.pairs_of(text, given)):
+        here = slice(*block.offsets[i : i + 2])
+        own = (each[here].reshape(pair.n, pair.m) for each in (posteriors.forward, posteriors.reverse))
+        expected = plain(pair, *(own if i % 3 else (None, None)))
+        np.testing.assert_allclose(found[here].reshape(pair.n, pair.m), expected, atol=1e-5)
+    assert (found > 0.1).sum() > 20
+
+
+def test_a_side_without_words(resources):
+    assert evidence(block_of(resources, ["the"], [])).tolist() == []
