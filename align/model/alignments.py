@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 _FREQUENT = 0.01
 
 # What a number counts: it is hardly ever left out or translated by another.
-_NUMBER = 4.0
+_NUMBER = 6.0
 
 
 @dataclass(frozen=True)
@@ -146,12 +146,12 @@ def share(mass: np.ndarray, weight: np.ndarray) -> np.ndarray:
 def word_weights(block: Block) -> tuple[np.ndarray, np.ndarray]:
     """Return what words count in the score of a pair: a / (a + p), p their share of all words, a = 0.01.
 
-    A number counts as four.
+    A number counts as six.
 
     Returns
     -------
     (ndarray of float64, ndarray of float64)
-        Of the source and of the target tokens of the block, in (0, 4]; 1 for words never seen.
+        Of the source and of the target tokens of the block, in (0, 6]; 1 for words never seen.
 
     Notes
     -----

@@ -13,7 +13,7 @@ for vectors with a positive cosine c: those of words that are seldom seen are of
 p(t|s) is that of the chain (:func:`align.features.chain.probabilities`), from the links that the sampler
 expects, or Model 1's where it has not run. Every pair would speak for itself: where it was sampled its own
 links are not counted, and two words that were counted together there and nowhere else have no evidence from
-tables.
+tables. Two numbers of different values have none at all: that they met often says that texts count.
 """
 
 from __future__ import annotations
@@ -26,8 +26,9 @@ from align.features.chain import SPELLING
 from align.features.cosine import cosines
 from align.features.lexical import associations, expected_links
 from align.features.posterior import sampled_posteriors
-from align.features.spelling import likenesses
+from align.features.spelling import likenesses, spellings
 from align.statistics.sampler_priors import LEXICAL
+from align.text.words import NUMBER
 
 # So often two words must have met elsewhere: counts are whole numbers, but for rounding.
 _MET = 0.5
@@ -52,8 +53,10 @@ def evidence(block: Block) -> np.ndarray:
             posteriors = block.shared(sampled_posteriors)
             own = posteriors.forward, posteriors.reverse
     result = np.empty(edges, dtype=np.float32)
+    words = (block.whole or block).shared(spellings)
     _write_evidence(
-        (block.shapes, block.offsets, sampled), (block.source, block.target), totals,
+        (block.shapes, block.offsets, sampled), (block.source, block.target),
+        tuple(side.kinds == NUMBER for side in words), totals,
         (given.source_tokens, given.target_tokens), block.of_edges(associations)[0], found, own,
         (block.of_edges(likenesses), block.of_edges(cosines)), links is not None, result,
     )  # fmt: skip
@@ -62,7 +65,7 @@ def evidence(block: Block) -> np.ndarray:
 
 @kernel(error_model="numpy")
 def _write_evidence(  # type: ignore[no-untyped-def]
-    pairs, sides, totals, texts, dice, found, own, alike, linked, out
+    pairs, sides, numbers, totals, texts, dice, found, own, alike, linked, out
 ):
     """Write what :func:`evidence` says; ``linked`` tells numbers of links from probabilities."""
     shapes, offsets, sampled = pairs
@@ -91,6 +94,9 @@ def _write_evidence(  # type: ignore[no-untyped-def]
             for k in range(m):
                 edge, t = offsets[i] + j * m + k, target.tokens[second + k]
                 likeness, of_tables = np.float64(spelling[edge]), 0.0
+                if numbers[0][s] and numbers[1][t]:
+                    out[edge] = likeness * likeness
+                    continue
                 met = dice[edge] * (source.counts[first + j] + target.counts[second + k]) / 2
                 if sampled[i] and _MET < met <= min(n, m) + _MET:
                     met -= _own_times(source, first, n, s, target, second, m, t)

@@ -23,7 +23,7 @@ def block(source, target, words=WORDS):
 def test_frequent_words_count_less_and_numbers_more():
     source, target = word_weights(block([[0, 1, 2], [3, 5]], [[4], []]))
     assert source.tolist() == pytest.approx([0.01 / 0.91, 0.1, 0.5, 1.0, 1.0])
-    assert target.tolist() == [4.0]
+    assert target.tolist() == [6.0]
     assert word_weights(block([[0, 2]], [[]], Vocabulary([], [])))[0].tolist() == [1.0, 1.0]
     assert [each.tolist() for each in word_weights(block([], []))] == [[], []]
 

@@ -106,6 +106,9 @@ def plain(pair, forward, reverse):
             result[j, k] = max(alike[j, k] ** 2, cosine**8)
             if s >= sizes[0] or t >= sizes[1]:
                 continue
+            if {twins.kind_of(pair.source[j]), twins.kind_of(pair.target[k])} == {"number"}:
+                result[j, k] = alike[j, k] ** 2
+                continue
             met = pair.dice[j, k] * sum(counts) / 2
             if forward is not None:
                 met -= min(list(pair.source_ids).count(s), list(pair.target_ids).count(t))
