@@ -16,6 +16,9 @@ links. Averaging over several independent chains counts for more than long ones.
 Two things are approximate, for speed: the jumps are those of the sweep before, and where a word stands twice
 in a sentence, its other occurrence sees a change of its counts at the next sweep only.
 
+A pair may stand for several copies of it. They have the same links, which count as often, and all of them are
+left out of the counts when a link is drawn: copies are no evidence for each other.
+
 The observed side is the target ("forward": target words choose source words) or the source ("reverse").
 
 A chain of one direction depends on no other, so that they may run anywhere, in any order; what they add up to
@@ -102,6 +105,8 @@ class Block(NamedTuple):
         Where their sentences begin, from 0.
     offsets, places, cells : ndarray
         The :class:`~align.statistics.candidates.Candidates` of the observed words.
+    weights : ndarray of float32, shape (pairs,)
+        Of how many copies each pair stands, >= 1: all have the same links, and each counts.
     """
 
     hidden: np.ndarray
@@ -111,13 +116,21 @@ class Block(NamedTuple):
     offsets: np.ndarray
     places: np.ndarray
     cells: np.ndarray
+    weights: np.ndarray
 
     @classmethod
-    def of(cls, corpus: Corpus, candidates: tuple[Candidates, Candidates], side: int) -> Block:
+    def of(
+        cls,
+        corpus: Corpus,
+        candidates: tuple[Candidates, Candidates],
+        side: int,
+        weights: np.ndarray | None = None,
+    ) -> Block:
         """Return the block of some pairs: target words are observed (0), or source words (1)."""
         texts = corpus.source, corpus.target
         hidden, observed = texts[side], texts[1 - side]
-        return cls(hidden.ids, hidden.offsets, observed.ids, observed.offsets, *candidates[side])
+        weights = np.ones(len(corpus), dtype=np.float32) if weights is None else weights
+        return cls(hidden.ids, hidden.offsets, observed.ids, observed.offsets, *candidates[side], weights)
 
     @property
     def candidates(self) -> Candidates:
@@ -363,8 +376,10 @@ class Average:
             whole.candidates[:] += sums.candidates
             whole.null[:] += sums.null
         # 16 bits hold multiples of the unit
-        _finish(block.cells, whole.candidates, SCALE * self._share, self._expected)
-        self._null += np.bincount(block.observed, weights=whole.null, minlength=len(self._null))
+        _finish(sealed(block), whole.candidates, SCALE * self._share, self._expected)
+        copies = np.repeat(block.weights, np.diff(block.observed_starts))
+        null = copies * whole.null.astype(np.float64)
+        self._null += np.bincount(block.observed, weights=null, minlength=len(self._null))
         return whole.candidates
 
     def links(self, jumps: Sequence[np.ndarray]) -> SampledLinks:
@@ -422,10 +437,10 @@ def _begin(
     ``choices`` says which of its candidates made each observed word, -1 for NULL. Where the table has none
     but zeros all candidates are as likely.
     """
-    none, one = len(state.links) - 1, np.float32(1.0)
+    none = len(state.links) - 1
     offsets, cells = block.offsets, block.cells
     for pair in range(len(block.hidden_starts) - 1):
-        first = block.hidden_starts[pair]
+        first, weight = block.hidden_starts[pair], block.weights[pair]
         for k in range(block.observed_starts[pair], block.observed_starts[pair + 1]):
             low, high = offsets[k], offsets[k + 1]
             total = np.float32(0.0)
@@ -433,8 +448,8 @@ def _begin(
                 total += table[cells[c]]
             if low == high or _uniform(state.generator) < null_probability:
                 choices[k] = -1
-                state.null[block.observed[k]] += one
-                state.null[-1] += one
+                state.null[block.observed[k]] += weight
+                state.null[-1] += weight
                 continue
             c = low
             if total > 0:
@@ -446,8 +461,8 @@ def _begin(
                 c += min(np.int64(_uniform(state.generator) * (high - low)), high - low - 1)
             choices[k] = c - low
             if cells[c] != none:
-                state.links[cells[c]] += one
-            state.totals[block.hidden[first + block.places[c]]] += one
+                state.links[cells[c]] += weight
+            state.totals[block.hidden[first + block.places[c]]] += weight
 
 
 @kernel
@@ -457,13 +472,14 @@ def _count_jumps(block: Block, choices: np.ndarray, classes: np.ndarray, seen: n
     for pair in range(len(block.hidden_starts) - 1):
         first, start = block.hidden_starts[pair], block.observed_starts[pair]
         place, of_class, last = np.int64(-1), BEGINNING, start - 1
+        weight = np.int64(block.weights[pair])
         for k in range(start, block.observed_starts[pair + 1] + 1):
             to = block.hidden_starts[pair + 1] - first
             if k < block.observed_starts[pair + 1]:
                 if choices[k] < 0:
                     continue
                 to = np.int64(block.places[block.offsets[k] + choices[k]])
-            seen[of_class, min(k - last, GAPS) - 1, centre + to - place] += 1
+            seen[of_class, min(k - last, GAPS) - 1, centre + to - place] += weight
             if k < block.observed_starts[pair + 1]:
                 place, last = to, k
                 of_class = classes[block.hidden[first + to]]
@@ -484,24 +500,24 @@ def _count_fertility(block: Block, choices: np.ndarray, fertility: np.ndarray) -
             if choices[k] >= 0:
                 made[block.places[block.offsets[k] + choices[k]]] += 1
         for j in range(n):
-            fertility[block.hidden[first + j], min(made[j], most)] += np.float32(1.0)
+            fertility[block.hidden[first + j], min(made[j], most)] += block.weights[pair]
 
 
 @kernel
-def _change(fertility: np.ndarray, word: int, made: int, step: int) -> float:
+def _change(fertility: np.ndarray, word: int, made: int, step: int, weight: np.float32) -> float:
     """Move a word from one fertility to the next, up or down; return the ratio of one more to as many."""
     most = fertility.shape[1] - 1
-    fertility[word, min(made, most)] -= np.float32(1.0)
+    fertility[word, min(made, most)] -= weight
     made += step
-    fertility[word, min(made, most)] += np.float32(1.0)
-    return _ratio(fertility, word, made)
+    fertility[word, min(made, most)] += weight
+    return _ratio(fertility, word, made, weight)
 
 
 @kernel
-def _ratio(fertility: np.ndarray, word: int, made: int) -> float:
-    """Return fertility(made + 1) / fertility(made), the word itself left out of the counts."""
+def _ratio(fertility: np.ndarray, word: int, made: int, weight: np.float32) -> float:
+    """Return fertility(made + 1) / fertility(made), the word itself and its copies left out of the counts."""
     most = fertility.shape[1] - 1
-    return fertility[word, min(made + 1, most)] / (fertility[word, min(made, most)] - np.float32(1.0))
+    return fertility[word, min(made + 1, most)] / (fertility[word, min(made, most)] - weight)
 
 
 @kernel(error_model="numpy")
@@ -523,7 +539,7 @@ def _sweep(
     of a jump by 0 from place 0, less the place. Unsigned indices of candidates and cells spare a check of
     each for being negative.
     """
-    hidden, hidden_starts, observed, observed_starts, offsets, places, cells = block
+    hidden, hidden_starts, observed, observed_starts, offsets, places, cells, weights = block
     links, totals, null, fertility, generator = state
     classes, width = jumps[1], jumps[0].shape[2]
     distances = jumps[0].reshape(-1)
@@ -533,17 +549,17 @@ def _sweep(
     sums, rate = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
     more = np.ones(longest, dtype=np.float32)
     made = np.empty(longest, dtype=np.int64)
-    one, half, null_odds = np.float32(1.0), np.float32(0.5), np.float32(prior.NULL / (1.0 - prior.NULL))
+    half, null_odds = np.float32(0.5), np.float32(prior.NULL / (1.0 - prior.NULL))
     for pair in range(len(hidden_starts) - 1):
         first, n = hidden_starts[pair], hidden_starts[pair + 1] - hidden_starts[pair]
-        start, end = observed_starts[pair], observed_starts[pair + 1]
+        start, end, weight = observed_starts[pair], observed_starts[pair + 1], weights[pair]
         made[:n] = 0
         for k in range(start, end):
             if choices[k] >= 0:
                 made[places[offsets[k] + choices[k]]] += 1
         for j in range(n):
             if model == _FERTILITY:
-                more[j] = _ratio(fertility, hidden[first + j], made[j])
+                more[j] = _ratio(fertility, hidden[first + j], made[j], weight)
             rate[j] = more[j] / totals[hidden[first + j]]
             origin[j] = classes[hidden[first + j]] * GAPS * width + centre - j
         # The jump from the beginning: from place -1.
@@ -562,15 +578,15 @@ def _sweep(
                 cell, old = cells[low + choices[k]], places[low + choices[k]]
                 maker = hidden[first + old]
                 if cell != none:
-                    links[cell] -= one
-                totals[maker] -= one
+                    links[cell] -= weight
+                totals[maker] -= weight
                 if model == _FERTILITY:
-                    more[old] = _change(fertility, maker, made[old], -1)
+                    more[old] = _change(fertility, maker, made[old], -1, weight)
                 made[old] -= 1
                 rate[old] = more[old] / totals[maker]
             else:
-                null[word] -= one
-                null[-1] -= one
+                null[word] -= weight
+                null[-1] -= weight
             here, cells_here = places[low : low + count], cells[low : low + count]
             total = np.float32(0.0)
             if model == _LEXICAL:
@@ -604,23 +620,26 @@ def _sweep(
                 cell, place = cells[low + new], places[low + new]
                 maker = hidden[first + place]
                 if cell != none:
-                    links[cell] += one
-                totals[maker] += one
+                    links[cell] += weight
+                totals[maker] += weight
                 if model == _FERTILITY:
-                    more[place] = _change(fertility, maker, made[place], 1)
+                    more[place] = _change(fertility, maker, made[place], 1, weight)
                 made[place] += 1
                 rate[place] = more[place] / totals[maker]
                 linked, come_from = k, origin[place]
             else:
                 choices[k] = -1
-                null[word] += one
-                null[-1] += one
+                null[word] += weight
+                null[-1] += weight
 
 
 @kernel
-def _finish(cells: np.ndarray, posterior: np.ndarray, stretch: float, expected: np.ndarray) -> None:
+def _finish(block: Block, posterior: np.ndarray, stretch: float, expected: np.ndarray) -> None:
     """Add up the probabilities of each cell; stretch those of the candidates to the full scale."""
-    for c in range(len(cells)):
-        value = posterior[c]
-        expected[cells[c]] += value
-        posterior[c] = np.uint16(min(value * stretch + 0.5, 65535.0))
+    for pair in range(len(block.observed_starts) - 1):
+        first, last = block.observed_starts[pair], block.observed_starts[pair + 1]
+        weight = np.float64(block.weights[pair])
+        for c in range(block.offsets[first], block.offsets[last]):
+            value = posterior[c]
+            expected[block.cells[c]] += value * weight
+            posterior[c] = np.uint16(min(value * stretch + 0.5, 65535.0))

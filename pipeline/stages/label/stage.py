@@ -26,6 +26,7 @@ from pipeline.config.options import FINITE, at_least, between, one_of, options_o
 from pipeline.stages.gold import read_gold
 from pipeline.stages.label.silver import Found, Method, label_sample
 from pipeline.stages.lexicon.places import POSTERIORS
+from pipeline.stages.preprocess.copies import load_copies
 from pipeline.work.publish import write_json
 from pipeline.work.stage import StageContext
 
@@ -162,9 +163,11 @@ def _silver(context: StageContext, pairs: int, method: Method) -> tuple[np.ndarr
 
 
 def _sample(context: StageContext, pairs: int) -> np.ndarray:
-    """Return a seeded sample of the corpus's parts, ascending."""
+    """Return a seeded sample of the corpus's parts, ascending; of copies there is one."""
     folder = context.inputs["preprocess"]
     usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+    if len(copies := load_copies(folder)):
+        usable = np.setdiff1d(usable, copies[:, 0], assume_unique=True)
     if not len(usable):
         raise InputError(f"{folder}: no pair can be labelled; look at the reasons in its rejects.tsv")
     sample = np.random.default_rng(context.seed).choice(usable, min(pairs, len(usable)), replace=False)

@@ -24,6 +24,7 @@ from align.statistics.lexicon import Lexicon
 from align.statistics.posteriors import PosteriorAppender, Posteriors
 from align.statistics.sampler import Average, SampledLinks, Schedule, expected_links, schedule_for
 from align.statistics.sampler_priors import LexicalPrior
+from pipeline.stages.lexicon.copies import distinct, spread
 from pipeline.stages.lexicon.places import CORPUS, GOLD, LINKS, POSTERIORS, WORK, text_folders
 from pipeline.stages.lexicon.sampling_files import (
     BlockItem,
@@ -37,6 +38,7 @@ from pipeline.stages.lexicon.sampling_files import (
     save_priors,
     settings_of,
 )
+from pipeline.stages.preprocess.copies import NO_COPIES, load_copies
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
 from pipeline.work.checkpoint import wait_for
@@ -74,9 +76,6 @@ def sample_links(
     """
     if not used.any():
         return
-    schedule = schedule_for(int(used.sum()))
-    if chains > 0:
-        schedule = replace(schedule, chains=chains)
     work = context.folder / WORK
     work.mkdir(exist_ok=True)
     damaged = drop_damaged_pieces(work)
@@ -85,6 +84,9 @@ def sample_links(
     if priors is not None:
         save_priors(work, priors)
     text = _cut(context, work, used)
+    schedule = schedule_for(text.pairs)
+    if chains > 0:
+        schedule = replace(schedule, chains=chains)
     items = [
         ChainItem(
             *(str(work), len(text.blocks), side, chain, text.longest[side]),
@@ -92,11 +94,11 @@ def sample_links(
         )
         for chain, side in product(range(schedule.chains), range(2))
     ]
-    _sample(context, lexicon, text, items, schedule, int(used.sum()))
+    _sample(context, lexicon, text, items, schedule)
     sampled = _put_together(context, lexicon, text.blocks, items)
     both = None if priors is None else load_priors(work)
     expected_links(lexicon, sampled, both).save(context.folder / LINKS)
-    context.notes |= {"pairs_sampled": int(used.sum()), "chains": schedule.chains}
+    context.notes |= {"pairs_sampled": text.pairs, "chains": schedule.chains}
 
 
 def _sample(
@@ -105,7 +107,6 @@ def _sample(
     text: _Text,
     items: list[ChainItem],
     schedule: Schedule,
-    pairs: int,
 ) -> None:
     """Have candidates found and chains run, on as many threads as have room or on the cluster."""
 
@@ -121,7 +122,7 @@ def _sample(
     found = sum(context.share(find_candidates, text.blocks, workers=workers))
     where = f"{context.engine.workers()} workers of the cluster" if remote else f"{workers} at a time"
     context.say(
-        f"sampling {pairs} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
+        f"sampling {text.pairs} pairs, {found} likely links, {schedule.chains} chains each way, {where}, "
         f"about {show_size(takes(workers))} of memory{' here' if remote else ''}"
     )
     done = sum(item.folder.exists() for item in items)
@@ -137,24 +138,31 @@ def _sample(
 
 @dataclass(frozen=True)
 class _Text:
-    """What is sampled: its blocks, tokens of both sides, and the longest sentence of either side."""
+    """What is sampled: pairs, blocks of them, tokens of both sides, the longest sentence of either side."""
 
+    pairs: int
     blocks: list[BlockItem]
     tokens: int
     longest: tuple[int, int]
 
 
 def _cut(context: StageContext, work: Path, used: np.ndarray) -> _Text:
-    """Cut the pairs that are used into blocks of about as many tokens; none has pairs of two texts."""
+    """Cut the pairs that are used into blocks of about as many tokens; none has pairs of two texts.
+
+    Of copies of a pair the first is taken, with their number as its weight.
+    """
     blocks: list[BlockItem] = []
-    tokens, longest, start = 0, (0, 0), 0
+    pairs, tokens, longest, start = 0, 0, (0, 0), 0
     for folder in text_folders(context):
         shapes = Corpus.load_shapes(folder)
-        rows = np.flatnonzero(used[start : start + len(shapes)])
+        copies = load_copies(context.inputs["preprocess"]) if folder.name == CORPUS else NO_COPIES
+        rows, weights = distinct(used[start : start + len(shapes)], copies)
         start += len(shapes)
         shapes = shapes[rows]
         path = work / f"{folder.name}.npy"
         save_array(path, rows)
+        save_array(path.with_suffix(".weights.npy"), weights)
+        pairs += len(rows)
         sizes = np.cumsum(shapes.sum(axis=1, dtype=np.int64))
         edges = np.flatnonzero(np.diff(sizes // _BLOCK_TOKENS, prepend=0))
         cuts = np.unique([0, *edges, len(rows)]).tolist()
@@ -162,7 +170,7 @@ def _cut(context: StageContext, work: Path, used: np.ndarray) -> _Text:
             blocks.append(BlockItem(str(work), len(blocks), str(folder), str(path), first, last))
         tokens += int(sizes[-1]) if len(rows) else 0
         longest = tuple(np.maximum(longest, shapes.max(axis=0, initial=0)).tolist())
-    return _Text(blocks, tokens, longest)
+    return _Text(pairs, blocks, tokens, longest)
 
 
 def _put_together(
@@ -173,8 +181,10 @@ def _put_together(
     own = [[item for item in items if item.side == side] for side in range(2)]
     averages = [Average(settings_of(chains[0], lexicon)) for chains in own]
     folder = context.inputs["preprocess"]
-    gold = _Gold(context)
-    with PosteriorAppender(context.folder / POSTERIORS / CORPUS, Corpus.load_count(folder / CORPUS)) as out:
+    gold, copies = _Gold(context), load_copies(folder)
+    whole = context.folder / POSTERIORS / CORPUS
+    once = work / "once" if len(copies) else whole
+    with PosteriorAppender(once, Corpus.load_count(folder / CORPUS)) as out:
         for item in blocks:
             both = [Blocks(work, len(blocks), side)[item.number] for side in range(2)]
             ahead, back = (
@@ -188,6 +198,8 @@ def _put_together(
                 reverse=back,
             )
             (out if Path(item.text).name == CORPUS else gold).append(item.rows, found)
+    if len(copies):
+        spread(once, whole, copies)
     gold.save(context.folder / POSTERIORS)
     forward, reverse = (
         average.links([load_array(chain.folder / "jumps.npy") for chain in chains])

@@ -51,6 +51,12 @@ class BlockItem:
         """The rows of the text in the block, ascending."""
         return np.array(load_array(Path(self.chosen), mapped=True)[self.first : self.last])
 
+    @property
+    def weights(self) -> np.ndarray:
+        """Of how many copies each of them stands, float32."""
+        path = Path(self.chosen).with_suffix(".weights.npy")
+        return np.array(load_array(path, mapped=True)[self.first : self.last])
+
 
 @dataclass(frozen=True)
 class ChainItem:
@@ -88,6 +94,7 @@ def find_candidates(item: BlockItem) -> int:
         both = candidates.find(corpus, Lexicon.load(Path(item.work).parent, mapped=True))
         with new_checkpoint(item.folder) as aside:
             corpus.save(aside)
+            save_array(aside / "weights.npy", item.weights)
             for name, own in zip(DIRECTIONS, both, strict=True):
                 for part, values in zip(Candidates._fields, own, strict=True):
                     save_array(aside / f"{name}.{part}.npy", values)
@@ -136,6 +143,7 @@ class Blocks:
         hidden, observed = SIDES[self._side], SIDES[1 - self._side]
         names = [f"{side}.{part}" for side in (hidden, observed) for part in ("ids", "offsets")]
         names += [f"{DIRECTIONS[self._side]}.{part}" for part in Candidates._fields]
+        names.append("weights")
         return Block(*(load_array(folder / f"{name}.npy") for name in names))
 
 

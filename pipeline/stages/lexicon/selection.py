@@ -18,6 +18,7 @@ from align.statistics.candidates import check_cells
 from align.statistics.cooccurrence import Cooccurrence
 from align.statistics.lexicon import Lexicon
 from pipeline.stages.lexicon.places import no_pair, text_folders
+from pipeline.stages.preprocess.copies import load_copies, surplus
 from pipeline.stages.preprocess.gold import SAME
 from pipeline.work import budget
 from pipeline.work.resources import show_size
@@ -69,11 +70,13 @@ class Selection:
     ) -> None:
         self._context, self.sizes, self._prior_cells, self._sampled = context, sizes, prior_cells, sampled
         folder = context.inputs["preprocess"]
-        usable = np.flatnonzero(load_array(folder / "in_statistics.npy"))
+        counted = np.array(load_array(folder / "in_statistics.npy"))
+        counted[surplus(load_copies(folder))] = False
+        usable = np.flatnonzero(counted)
         folders = text_folders(context)
         self._size = Corpus.load_count(folders[0])
         order = np.random.default_rng(context.seed).permutation(usable)
-        del usable
+        del usable, counted
         self._gold = load_array(folder / SAME) < 0 if folders[1:] else np.zeros(0, dtype=bool)
         self.all = len(order) + int(self._gold.sum())
         if not self.all:

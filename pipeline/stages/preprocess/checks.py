@@ -11,6 +11,7 @@ from align.core.errors import InputError
 from align.core.ragged import SIDES
 from align.data.advice import LIBRARY
 from align.data.shifted_lines import Stretch
+from pipeline.stages.preprocess.copies import CAP
 from pipeline.stages.preprocess.counts import LONG_TOKEN, correlation
 from pipeline.stages.preprocess.summary import Summary
 
@@ -111,7 +112,10 @@ def warnings(
             "is the corpus translated? they are aligned, but left out of statistics"
         )
     if pairs >= ENOUGH and duplicates > 0.3 * pairs:
-        yield f"{duplicates} of {pairs} pairs came before ({duplicates / pairs:.0%}); all of them are counted"
+        yield (
+            f"{duplicates} of {pairs} pairs came before ({duplicates / pairs:.0%}); of each up to {CAP} are "
+            "counted"
+        )
     yield from _unlike(summaries)
 
 

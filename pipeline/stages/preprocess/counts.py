@@ -1,4 +1,4 @@
-"""Counts over the lines of a shard: words, lengths, duplicates, tokens that look wrong."""
+"""Counts over the lines of a shard: words, lengths, hashes of pairs, tokens that look wrong."""
 
 from __future__ import annotations
 
@@ -140,16 +140,6 @@ def hash_pairs(
         sums = np.concatenate([np.zeros(1, np.uint64), np.cumsum(terms, dtype=np.uint64)])
         total += sums[before[1:]] - sums[before[:-1]]
     return total
-
-
-def count_duplicates(hashes: Sequence[np.ndarray]) -> int:
-    """Return how many parts are the same as one before them, given the hashes of each shard's.
-
-    One copy of them is sorted in place: of a hundred million parts each further one would take 0.8 GB.
-    """
-    together = np.concatenate(hashes)
-    together.sort()
-    return int(np.count_nonzero(together[1:] == together[:-1]))
 
 
 def length_sums(source: np.ndarray, target: np.ndarray, alive: np.ndarray) -> np.ndarray:

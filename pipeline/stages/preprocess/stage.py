@@ -31,7 +31,8 @@ from pipeline.config.configuration import Config
 from pipeline.config.options import at_least, between
 from pipeline.stages.download.stage import load as load_sources
 from pipeline.stages.preprocess.checks import ADVICE, check_encoding, check_order, check_usable, warnings
-from pipeline.stages.preprocess.counts import WordCounts, correlation, count_duplicates
+from pipeline.stages.preprocess.copies import find_copies, write_copies
+from pipeline.stages.preprocess.counts import WordCounts, correlation
 from pipeline.stages.preprocess.gold import Gold
 from pipeline.stages.preprocess.shard import Settings, Shard, process_shard, sample_hash
 from pipeline.stages.preprocess.summary import Summary
@@ -105,10 +106,12 @@ def run(
     gold = None if sources["gold"] is None else Gold.read(sources["gold"]["files"], recorded)
     corpus = _read_corpus(context, sources["corpus"], settings)
     _check_order(context, corpus, shards)
-    _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen])
+    copies = find_copies([summary.hashes for summary in corpus.summaries])
+    _warn(context, corpus, [settings["tokenizer"] != "rules" for settings in chosen], len(copies))
     places = None if gold is None else _add_gold(context, corpus, gold)
     vocabularies, ids = zip(*(words.rank() for words in corpus.words), strict=True)
     write_corpus(context.folder, shards, corpus.summaries, corpus.numbers, ids)
+    write_copies(context.folder, copies)
     if gold is not None and places is not None:
         gold.write(context.folder, vocabularies, places)
     for side, vocabulary in zip(SIDES, vocabularies, strict=True):
@@ -274,9 +277,8 @@ def _check_order(context: StageContext, corpus: _Corpus, shards: Path) -> None:
         context.warn(warning)
 
 
-def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool]) -> None:
+def _warn(context: StageContext, corpus: _Corpus, segmented: list[bool], duplicates: int) -> None:
     """Warn of what looks wrong in the corpus as a whole."""
-    duplicates = count_duplicates([summary.hashes for summary in corpus.summaries])
     sums = np.sum([summary.lengths for summary in corpus.summaries], axis=0)
     corpus.notes |= {
         "duplicates": duplicates,

@@ -102,10 +102,11 @@ class Generator:
         return (x * 2685821657736338717 % 2**64 >> 40) / 2**24
 
 
-def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator):
+def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator, weights):
     """Draw all links anew by the formula, all counts made from nothing each time; return the posteriors.
 
-    ``allowed`` has the places each word may come from, ``links`` the place it does come from.
+    ``allowed`` has the places each word may come from, ``links`` the place it does come from; a pair stands
+    for ``weights`` copies, which have the same links.
     """
     distances, classes = jumps
     centre = distances.shape[2] // 2
@@ -123,6 +124,7 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
                 for p in range(len(hidden))
                 for q, a in enumerate(links[p])
                 if (p, q) != (pair, k)
+                for _ in range(weights[p])
             ]
             line, m = hidden[pair], len(observed[pair])
             last = next((q for q in range(k - 1, -1, -1) if links[pair][q] >= 0), -1)
@@ -130,7 +132,7 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
             before = links[pair][last] if last >= 0 else -1
             after = links[pair][following] if following < m else n
             made = [sum(a == j for q, a in enumerate(links[pair]) if q != k) for j in range(n)]
-            weights = []
+            found_here = []
             for j, maker in enumerate(hidden[pair]):
                 both = others.count((maker, word)) + prior.LEXICAL
                 weight = both / (sum(s == maker for s, _ in others) + prior.LEXICAL * words)
@@ -142,31 +144,33 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator)
                         for q, s in enumerate(hidden[p]):
                             count = sum(a == q for r, a in enumerate(links[p]) if (p, r) != (pair, k))
                             if s == maker and (p, q) != (pair, j):
-                                seen[min(count, MAX_FERTILITY)] += 1
+                                seen[min(count, MAX_FERTILITY)] += weights[p]
                     now, more = (min(made[j] + step, MAX_FERTILITY) for step in (0, 1))
-                    weight *= (seen[more] + (now == more)) / seen[now]
-                weights.append(weight if j in allowed[pair][k] else 0.0)
+                    weight *= (seen[more] + weights[pair] * (now == more)) / seen[now]
+                found_here.append(weight if j in allowed[pair][k] else 0.0)
             null = others.count((None, word)) + prior.NULL_LEXICAL
             null /= sum(s is None for s, _ in others) + prior.NULL_LEXICAL * words
             null *= prior.NULL / (1 - prior.NULL)
             if model > 0:
                 null *= jump(line, before, after, following - last)
-            sums = np.cumsum([*weights, null])
-            found.append(np.array(weights) / sums[-1])
+            sums = np.cumsum([*found_here, null])
+            found.append(np.array(found_here) / sums[-1])
             drawn = int(np.searchsorted(sums, generator.uniform() * sums[-1], side="right"))
             links[pair][k] = drawn if drawn < n else -1
     return found
 
 
-@pytest.mark.parametrize("least", [0.0, 0.2])
+@pytest.mark.parametrize(("least", "copies"), [(0.0, 1), (0.2, 1), (0.0, 4)])
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("model", [0, 1, 2])
-def test_a_sweep_is_its_formula(side, model, least):
+def test_a_sweep_is_its_formula(side, model, least, copies):
     words, corpus = 8, bitext(5, 12, words=8)
     lexicon = estimate(corpus, words, words, min_probability=0.0)
     own = candidates.find(corpus, lexicon, least=least)[side]
     hidden, observed = (corpus.source, corpus.target) if side == 0 else (corpus.target, corpus.source)
-    block = sealed(Block.of(corpus, candidates.find(corpus, lexicon, least=least), side))
+    weights = np.random.default_rng(4).integers(1, copies + 1, len(corpus))
+    both = candidates.find(corpus, lexicon, least=least)
+    block = sealed(Block.of(corpus, both, side, weights.astype(np.float32)))
     choices = np.empty(len(observed.ids), dtype=np.int16)
     null = np.full(words + 1, prior.NULL_LEXICAL, dtype=np.float32)
     null[-1] = prior.NULL_LEXICAL * words
@@ -206,6 +210,7 @@ def test_a_sweep_is_its_formula(side, model, least):
         model,
         words,
         Generator(state.generator[0]),
+        weights.tolist(),
     )
     sums = Sums.zeros(block)
     sampler._sweep(block, choices, state, jumps, model, np.float32(SCALE), sums)
@@ -220,8 +225,43 @@ def test_a_sweep_is_its_formula(side, model, least):
     if model == 2:
         expected_fertility = recounted + prior.FERTILITY_WEIGHT * prior.FERTILITY
         np.testing.assert_allclose(state.fertility, expected_fertility, atol=1e-4)
-    assert np.rint(state.totals.sum()) == (choices >= 0).sum()
-    assert np.rint(state.null[-1]) == (choices < 0).sum()
+    counted = np.repeat(weights, observed.lengths())
+    assert np.rint(state.totals.sum()) == counted[choices >= 0].sum()
+    assert np.rint(state.null[-1]) == counted[choices < 0].sum()
+
+
+@pytest.mark.parametrize("side", [0, 1])
+def test_a_weight_counts_as_copies_with_the_same_links(side):
+    """Jumps, fertilities and expected links of pairs with weights, and of the pairs one by one."""
+    once, weights = bitext(7, 9), np.array([1, 4, 1, 2, 1, 1, 3, 1, 10])
+    lexicon = all_cells(12)
+    settings = ChainSettings.of(lexicon, side, 12, Schedule(1, 0, 0, 1, 1))
+    generator, found = np.random.default_rng(8), []
+    rows = np.repeat(np.arange(9), weights)
+    drawn = [generator.random(100) for _ in range(9)]
+    for chosen, copies in ((np.arange(9), weights), (rows, np.ones(len(rows)))):
+        corpus = once.take(chosen)
+        both = candidates.find(corpus, lexicon, least=0.0)
+        block = sealed(Block.of(corpus, both, side, copies.astype(np.float32)))
+        shares = np.concatenate(
+            [drawn[row][:size] for row, size in zip(chosen, np.diff(block.observed_starts), strict=True)]
+        )
+        counts = np.diff(block.offsets)
+        choices = (shares * (counts + 1)).astype(np.int16) - np.int16(1)
+        jumps = Jumps.none(settings.classes, 13)
+        fertility = np.zeros((12, MAX_FERTILITY + 1), dtype=np.float32)
+        sampler._count_jumps(block, choices, settings.classes, jumps.counts)
+        sampler._count_fertility(block, choices, fertility)
+        sums = Sums.zeros(block)
+        sums.candidates[:] = np.repeat(shares * 1000, counts).astype(np.uint16)
+        sums.null[:] = (shares * 3000).astype(np.uint16)
+        average = Average(settings)
+        average.add(block, [sums])
+        links = average.links([jumps.counts])
+        found.append([fertility, links.links, links.null_links, links.jumps.counts])
+    assert found[0][1].sum() > 0
+    for ours, theirs in zip(*found, strict=True):
+        np.testing.assert_array_equal(ours, theirs)
 
 
 def test_the_first_links_are_drawn_by_the_table():

@@ -6,7 +6,6 @@ import pytest
 from align.data.anchors import hash_words
 from pipeline.stages.preprocess.counts import (
     correlation,
-    count_duplicates,
     hash_pairs,
     length_sums,
     values_of_spans,
@@ -32,18 +31,6 @@ def test_values_of_spans():
     values = np.arange(10)
     assert values_of_spans(values, np.array([[2, 4], [4, 4], [0, 1]])).tolist() == [2, 3, 0]
     assert values_of_spans(values, np.zeros((0, 2), dtype=np.int64)).tolist() == []
-
-
-def test_duplicates_are_those_after_the_first_in_all_shards():
-    generator = np.random.default_rng(1)
-    shards = [generator.integers(0, 50, size, dtype=np.uint64) for size in (0, 1, 30, 20)]
-    before = [shard.copy() for shard in shards]
-    together = np.concatenate(shards).tolist()
-    assert count_duplicates(shards) == len(together) - len(set(together))
-    assert count_duplicates([shards[1]]) == count_duplicates([shards[0]]) == 0
-    # The shards' own order is wanted later.
-    for shard, old in zip(shards, before, strict=True):
-        np.testing.assert_array_equal(shard, old)
 
 
 def test_only_equal_pairs_have_equal_hashes():
