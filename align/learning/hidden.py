@@ -9,6 +9,7 @@ from align.data.vocabulary import Vocabulary
 from align.features import PairBlock, Resources
 from align.learning.made_words import ITEMS, OTHER, SAME
 from align.problems.labels import Labels
+from align.text.normalise import lookup_key
 
 # The share of words that are made unknown besides those of a single pair.
 SHARE = 0.15
@@ -89,7 +90,7 @@ class _Words:
 
     def put(self, pair: int, place: int, word: str) -> None:
         """Put an unknown word into a place."""
-        self._ids[int(self._given.offsets[pair]) + place] = self._number(word.lower())
+        self._ids[int(self._given.offsets[pair]) + place] = self._number(lookup_key(word))
 
     def sentences(self) -> Sentences:
         """Return the words as they are now."""

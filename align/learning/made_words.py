@@ -6,6 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
+from align.text.normalise import lookup_key
+
 # How many of them are put into a pair, fewest and most.
 ITEMS = (2, 6)
 
@@ -68,7 +70,7 @@ _CYRILLIC = dict(zip("bdfgklmnprstvaeiou", "бдфгклмнпрствaеиоу"
 
 def _other_letters(generator: np.random.Generator) -> Item:
     word = _word(generator, 5, 10)
-    return word, "".join(_CYRILLIC[letter] for letter in word.lower()).capitalize()
+    return word, "".join(_CYRILLIC[letter] for letter in lookup_key(word)).capitalize()
 
 
 SAME = {"name": _name, "number": _number, "emoji": _emoji, "code": _code}
