@@ -9,6 +9,10 @@ are linked, each as far as its link is trusted and the two words are known, or s
 translations; very frequent words count less. Where the model does not know most of the words, the command
 says so. Rows that came are answered
 as soon as the input pauses, so that a program can talk to this one over pipes.
+
+Without --model it is the shipped model of --languages; where there is none the default weights are taken,
+with statistics of the input itself: it is then read to its end before the first answer (but with --flush,
+where each row stands alone).
 """
 
 from __future__ import annotations
@@ -20,7 +24,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from align.cli.arguments import add_model, columns, finite
+from align.cli.arguments import columns, finite, languages
 from align.cli.loading import first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
@@ -29,6 +33,8 @@ from align.data.bitext import WITH_COLUMNS, open_bitext, told_of_names
 from align.data.row import Row
 from align.model.aligner import Aligner
 from align.model.alignments import Alignments
+from align.model.own_text import UNKNOWN_LANGUAGES
+from align.model.shipped import model_of_languages
 from align.text.processor import Tokens
 
 _PAIRS_AT_A_TIME = 512
@@ -46,7 +52,7 @@ _ADVICE = Advice(
 
 
 EXAMPLES = (
-    "links -m data/work/sample/latest/train -i pairs.tsv -o links.txt",
+    "links --languages en-fr -i pairs.tsv -o links.txt",
     "links -m data/work/sample/latest/train --source text.en --target text.fr --scores",
     "links -m data/work/sample/latest/train --format joint < pairs.txt",
 )
@@ -54,7 +60,15 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    add_model(parser)
+    parser.add_argument(
+        "-m", "--model", metavar="NAME", help="a model's folder, or a shipped model (that of --languages)"
+    )
+    parser.add_argument(
+        "--languages",
+        type=languages,
+        metavar="SOURCE-TARGET",
+        help="as en-fr; pt-BR,en where a code has a hyphen itself",
+    )
     parser.add_argument("-i", "--input", metavar="FILE", help="default: -, the standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
     parser.add_argument("--format", choices=("tsv", "joint", "tmx"), help="of the input (default: tsv)")
@@ -91,10 +105,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Align the rows of the input, a block at a time; those that came before it pauses."""
     kind, paths = _inputs(args)
-    aligner = load_aligner(args.model, tokenized=args.tokenized)
+    model = args.model or model_of_languages(args.languages)
+    aligner = load_aligner(model, tokenized=args.tokenized, languages=args.languages)
+    if kind == "tmx" and aligner.model.languages == UNKNOWN_LANGUAGES:
+        raise InputError("--format tmx: its languages are not known; give --languages, as en-fr")
     size = 1 if args.flush else _PAIRS_AT_A_TIME
+    whole = aligner.untrained and not args.flush
     with ExitStack() as stack:
-        stack.enter_context(first_use_told(args.model))
+        stack.enter_context(first_use_told(model))
         out = stack.enter_context(open_output(args.output))
         scores_out, unlinked_out = (
             None if path is None else stack.enter_context(open_output(path))
@@ -102,17 +120,25 @@ def run(args: argparse.Namespace) -> int:
         )
         name = "<stdin>" if paths[0] == "-" else paths[0]
         answers = _Answers(aligner, args, kind, name, out, scores_out, unlinked_out)
-        files = [stack.enter_context(open_as_it_comes(path, answers.give)) for path in paths]
+        on_pause = _nothing if whole else answers.give
+        files = [stack.enter_context(open_as_it_comes(path, on_pause)) for path in paths]
         if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
             say(f"waiting for {_EXPECTED[kind]} on the terminal; end with Ctrl-D, or give --input")
-        languages = aligner.model.languages
-        for row in open_bitext(kind, files, languages=languages, columns=args.columns, advice=_ADVICE):
+        codes = aligner.model.languages
+        for row in open_bitext(kind, files, languages=codes, columns=args.columns, advice=_ADVICE):
             answers.rows.append(row)
-            if len(answers.rows) == size:
+            if len(answers.rows) == size and not whole:
                 answers.give()
+        if whole:
+            answers.give_text()
         answers.give()
-        answers.tell_unknown()
+        if not aligner.untrained:
+            answers.tell_unknown()
     return 0
+
+
+def _nothing() -> None:
+    """Wait for more."""
 
 
 _EXPECTED = {
@@ -143,11 +169,37 @@ class _Answers:
         if not self.rows:
             return
         rows, self.rows = self.rows, []
-        tokens = [_tokens(self.aligner, row, self.name, self.kind) for row in rows]
+        self._write([_tokens(self.aligner, row, self.name, self.kind) for row in rows])
+
+    def give_text(self) -> None:
+        """Answer all rows, the whole text that the statistics are made of."""
+        rows, self.rows = self.rows, []
+        texts: list[tuple[str, str] | None] = []
+
+        def pairs() -> Iterator[tuple[Tokens, Tokens]]:
+            # The tokens of all rows at once would take ten times the memory of their text.
+            for row in rows:
+                pair = _tokens(self.aligner, row, self.name, self.kind)
+                texts.append(None if pair is None else (row.source, row.target))
+                yield pair or _NOTHING
+
+        own = self.aligner.of_text(pairs())
+        for start in range(0, len(texts), _PAIRS_AT_A_TIME):
+            some = texts[start : start + _PAIRS_AT_A_TIME]
+            self._write([text and own.tokens(*text) for text in some], own, start)
+
+    def _write(
+        self,
+        tokens: Sequence[tuple[Tokens, Tokens] | None],
+        aligner: Aligner | None = None,
+        place: int | None = None,
+    ) -> None:
+        aligner = aligner or self.aligner
         if self.words < _WORDS_LOOKED_UP:
-            unknown, words = self.aligner.unknown_words(filter(None, tokens))
+            unknown, words = aligner.unknown_words(filter(None, tokens))
             self.unknown, self.words = self.unknown + unknown, self.words + words
-        links = self.aligner.align_tokens([pair or _NOTHING for pair in tokens], bias=self.args.bias)
+        pairs = [pair or _NOTHING for pair in tokens]
+        links = aligner.align_tokens(pairs, bias=self.args.bias, place=place)
         self.out.writelines(f"{line}\n" for line in _lines(links, tokens, self.args))
         self.out.flush()
         if self.scores_out is not None:

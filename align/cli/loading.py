@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -10,13 +11,18 @@ from align.cli.terminal import say
 from align.core.kernels import TOLD
 from align.model.aligner import Aligner
 from align.model.first_use import compiling
-from align.model.shipped import find_model
+from align.model.own_text import EXPECTATION, NoModelWarning
+from align.model.shipped import bare_weights, find_model
 from align.model.weights import remarks
 
 
-def load_aligner(path: str, *, tokenized: bool = False) -> Aligner:
+def load_aligner(path: str, *, tokenized: bool = False, languages: tuple[str, str] | None = None) -> Aligner:
     """Return the aligner of a model, and say on stderr what there is to say of it."""
-    aligner = Aligner.load(path, tokenizer="spaces" if tokenized else None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NoModelWarning)
+        aligner = Aligner.load(path, tokenizer="spaces" if tokenized else None, languages=languages)
+    if aligner.untrained:
+        say(f"{path}: {EXPECTATION}")
     for remark in remarks(aligner.model):
         say(f"{path}: {remark}")
     return aligner
@@ -35,7 +41,7 @@ def first_use_told(path: str) -> Iterator[None]:
             told.append(count)
             print(f"\r{count} kernels", end="", file=sys.stderr, flush=True)
 
-    with compiling(find_model(path), tell):
+    with compiling(bare_weights(path) or find_model(path), tell):
         try:
             yield
         finally:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
@@ -95,6 +96,35 @@ class Vocabulary:
             return cls(words, np.array(counts, dtype=np.int64))
         except ValueError as error:
             raise InputError(f"{path}: {error}; make the file again") from None
+
+
+class WordCounter:
+    """The words of a text, numbered as they come, and their occurrences."""
+
+    def __init__(self) -> None:
+        self._numbers: dict[str, int] = {}
+        self._counts = array("q")
+
+    def add(self, words: Sequence[str], counts: np.ndarray) -> np.ndarray:
+        """Count words and return their numbers, int32, shape (len(words),)."""
+        numbers = np.empty(len(words), dtype=np.int32)
+        for place, (word, count) in enumerate(zip(words, counts.tolist(), strict=True)):
+            number = numbers[place] = self._numbers.setdefault(word, len(self._numbers))
+            if number == len(self._counts):
+                self._counts.append(0)
+            self._counts[number] += count
+        return numbers
+
+    def rank(self) -> tuple[Vocabulary, np.ndarray]:
+        """Return the vocabulary, and the id in it of each number, int32."""
+        words = list(self._numbers)
+        counts = np.frombuffer(self._counts, dtype=np.int64) if words else np.zeros(0, dtype=np.int64)
+        # Ties in count are ordered by code point. Two sorts in turn make no object for each word.
+        order = np.fromiter(sorted(range(len(words)), key=words.__getitem__), np.int64, len(words))
+        order = order[np.argsort(-counts[order], kind="stable")]
+        ids = np.empty(len(words), dtype=np.int32)
+        ids[order] = np.arange(len(words), dtype=np.int32)
+        return Vocabulary([words[number] for number in order.tolist()], counts[order]), ids
 
 
 def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

@@ -10,6 +10,7 @@ processes get the folder of its model: they load it again, and its large arrays 
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,11 +27,23 @@ from align.matching.decoding import Decoded, decode, places, score
 from align.model.alignments import Alignments, linked_share, share
 from align.model.evidence import evidence
 from align.model.folder import Model
+from align.model.own_text import (
+    EXPECTATION,
+    UNKNOWN_LANGUAGES,
+    NoModelWarning,
+    OwnText,
+    learn,
+    model_of,
+    no_text,
+)
 from align.model.pairs import SideText, Tokenizer, look_up, split_long
-from align.model.shipped import find_model
+from align.model.shipped import bare_weights, find_model
+from align.model.weights import Weights
 from align.text.processor import Tokens
 
 Text = str | Sequence[str]
+
+_LoadedFrom = tuple[Path, Tokenizer | tuple[Tokenizer, Tokenizer], tuple[str, str] | None]
 
 _PAIRS_AT_A_TIME = 256
 
@@ -70,7 +83,9 @@ class Aligner:
     def __init__(self, model: Model, source: SideText, target: SideText) -> None:
         self.model = model
         self._sides = (source, target)
-        self._loaded_from: tuple[Path, Tokenizer | tuple[Tokenizer, Tokenizer]] | None = None
+        self._loaded_from: _LoadedFrom | None = None
+        self._weights: Weights | None = None
+        self._text: OwnText | None = None
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the place of the model and the tokenizer, not as its tables.
@@ -88,32 +103,100 @@ class Aligner:
         return _load_again, (*self._loaded_from, self.model.weights.tolist())
 
     @classmethod
-    def load(cls, path: str | Path, *, tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer] = None) -> Aligner:
+    def load(
+        cls,
+        path: str | Path,
+        *,
+        tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer] = None,
+        languages: tuple[str, str] | None = None,
+    ) -> Aligner:
         """Load a model.
+
+        Weights without statistics, such as ``default``, serve any two languages: they are used with
+        statistics of what a call is given, all pairs of it together, so that many pairs in one call of
+        :meth:`align_many` are aligned much better than one by one.
 
         Parameters
         ----------
         path : str or Path
-            Folder of a model, or the name of a shipped one.
+            Folder of a model, or the name of a shipped one; or of weights.
         tokenizer : str, function or None, or a pair of them, optional
             How text is cut to tokens, both sides alike or (source, target). None: as the model was trained.
             A name: ``spaces`` (text is tokenized already), ``rules``, ``nltk:NAME``, ``module:function``. A
             function: from a text to its tokens, or to their (start, end).
+        languages : (str, str), optional
+            Codes of the source and the target language. Weights know none: elisions and contractions are
+            then left as they are. A model must be of these.
 
         Raises
         ------
         InputError
-            If there is no such model, a file of it is missing or damaged, it asks for a tokenizer that is
-            code (give it yourself if you trust it), or the tokenizer given does not exist.
+            If there is no such model, it is of other languages, a file of it is missing or damaged, it asks
+            for a tokenizer that is code (give it yourself if you trust it), or the tokenizer given does not
+            exist.
+
+        Warns
+        -----
+        NoModelWarning
+            Where weights are loaded.
         """
-        folder = find_model(path)
-        model = Model.load(folder)
+        bare = bare_weights(path)
+        folder = find_model(path) if bare is None else bare
+        if bare is not None:
+            warnings.warn(f"{path}: {EXPECTATION}", NoModelWarning, stacklevel=2)
+        aligner = cls._of_folder(folder, tokenizer, languages, bare=bare is not None)
+        known = aligner.model.languages
+        if languages is not None and tuple(map(str.lower, languages)) != tuple(map(str.lower, known)):
+            raise InputError(
+                f"{path}: a model of {'-'.join(known)}, not {'-'.join(languages)}; give another model"
+            )
+        return aligner
+
+    @classmethod
+    def _of_folder(
+        cls,
+        folder: Path,
+        tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer],
+        languages: tuple[str, str] | None,
+        *,
+        bare: bool,
+    ) -> Aligner:
+        weights = Weights.load(folder) if bare else None
+        if weights is None:
+            model = Model.load(folder)
+        else:
+            model = model_of(weights, no_text(), languages or UNKNOWN_LANGUAGES, where=folder)
         given = tokenizer if isinstance(tokenizer, tuple) else (tokenizer, tokenizer)
         aligner = cls(
             model, SideText(model.text["source"], given[0]), SideText(model.text["target"], given[1])
         )
-        aligner._loaded_from = folder.resolve(), tokenizer
+        aligner._loaded_from = folder.resolve(), tokenizer, languages
+        aligner._weights = weights
         return aligner
+
+    @property
+    def untrained(self) -> bool:
+        """Whether there are weights alone, whose statistics are made of the text that is aligned."""
+        return self._weights is not None
+
+    def of_text(self, pairs: Iterable[tuple[Tokens, Tokens]]) -> Aligner:
+        """Return an aligner whose statistics are those of a text, for weights without any.
+
+        Parameters
+        ----------
+        pairs : iterable of (Tokens, Tokens)
+            The whole text, gone through once; runs of its pairs are then given to :meth:`align_tokens`, with
+            ``place``.
+        """
+        if self._weights is None or self._loaded_from is None:
+            return self
+        text = learn(pairs)
+        where = self._loaded_from[0]
+        learnt = Aligner(
+            model_of(self._weights, text.resources, self.model.languages, where=where), *self._sides
+        )
+        learnt._text = text
+        return learnt
 
     def align(self, source: Text, target: Text, *, bias: float = 0.0) -> list[tuple[int, int]]:
         """Return the links of one pair, sorted.
@@ -147,6 +230,10 @@ class Aligner:
         TypeError
             If a pair is no (source, target), such as a text; it is named by its place.
         """
+        if self.untrained:
+            tokens = [self._tokens_of_pair(pair, place) for place, pair in enumerate(_iterated(pairs))]
+            links = self.align_tokens(tokens, bias=bias)
+            return [links.pairs(pair) for pair in range(len(tokens))]
         found: list[list[tuple[int, int]]] = []
         block: list[tuple[Tokens, Tokens]] = []
         for place, pair in enumerate(_iterated(pairs)):
@@ -174,8 +261,13 @@ class Aligner:
             a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
         """
         tokens = self.tokens(source, target)
+        if self.untrained:
+            return self.of_text([tokens])._explained(tokens, bias)
+        return self._explained(tokens, bias)
+
+    def _explained(self, tokens: tuple[Tokens, Tokens], bias: float) -> dict[str, Any]:
         model = self.model
-        block, _ = look_up([tokens], self._vocabularies)
+        block, _ = self._looked_up([tokens], None if self._text is None else 0)
         corpus = block.corpus
         found = self._link(block, bias)
         trusted = dict(zip(zip(*found.words.tolist(), strict=True), found.confidence.tolist(), strict=True))
@@ -247,10 +339,42 @@ class Aligner:
         """
         split_long(*pair)
 
-    def align_tokens(self, pairs: Sequence[tuple[Tokens, Tokens]], *, bias: float = 0.0) -> Alignments:
-        """Return the links of tokenized pairs; very long ones are split to parallel parts first."""
-        block, lines = look_up(pairs, self._vocabularies)
+    def align_tokens(
+        self, pairs: Sequence[tuple[Tokens, Tokens]], *, bias: float = 0.0, place: int | None = None
+    ) -> Alignments:
+        """Return the links of tokenized pairs; very long ones are split to parallel parts first.
+
+        Parameters
+        ----------
+        pairs : sequence of (Tokens, Tokens)
+        bias : float
+            Added to the score of every possible link.
+        place : int, optional
+            Of an aligner of a text (:meth:`of_text`): the number there of the first of these pairs, which
+            follow one another.
+        """
+        if self.untrained:
+            learnt = self.of_text(pairs)
+            runs = range(0, len(pairs), _PAIRS_AT_A_TIME)
+            return Alignments.join(
+                [
+                    learnt.align_tokens(pairs[start : start + _PAIRS_AT_A_TIME], bias=bias, place=start)
+                    for start in runs
+                ]
+            )
+        block, lines = self._looked_up(pairs, place)
         return self.align_block(block, bias=bias).merged(lines, len(pairs))
+
+    def _looked_up(
+        self, pairs: Sequence[tuple[Tokens, Tokens]], place: int | None
+    ) -> tuple[PairBlock, np.ndarray]:
+        """Look up the words of pairs; those of the aligner's own text have what was sampled of them."""
+        block, lines = look_up(pairs, self._vocabularies)
+        text = self._text
+        if text is not None and text.posteriors is not None and place is not None:
+            first, last = text.parts[place], text.parts[place + len(pairs)]
+            block = block._replace(posteriors=text.posteriors.block(int(first), int(last)))
+        return block, lines
 
     def align_block(self, block: PairBlock, *, bias: float = 0.0) -> Alignments:
         """Return the links of a block of a corpus: the compiled path.
@@ -328,10 +452,13 @@ class Aligner:
 
 
 def _load_again(
-    folder: Path, tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer], weights: list[float]
+    folder: Path,
+    tokenizer: Tokenizer | tuple[Tokenizer, Tokenizer],
+    languages: tuple[str, str] | None,
+    weights: list[float],
 ) -> Aligner:
     """Return the aligner of a folder that another process loaded, which may have changed since."""
-    aligner = Aligner.load(folder, tokenizer=tokenizer)
+    aligner = Aligner._of_folder(folder, tokenizer, languages, bare=bare_weights(folder) is not None)
     if aligner.model.weights.tolist() != weights:
         raise InputError(f"{folder}: another model since this Aligner was pickled; load the model again")
     return aligner

@@ -128,9 +128,15 @@ def _id(word: str, vocabulary: Vocabulary, unseen: dict[str, int]) -> int:
     known = vocabulary.index.get(word)
     if known is not None:
         return known
-    # An empty token (of a list of tokens) and half a surrogate pair are no text, but they have a place.
-    word = word.encode("utf-8", "replace").decode("utf-8") or " "
-    return len(vocabulary) + unseen.setdefault(word, len(unseen))
+    return len(vocabulary) + unseen.setdefault(as_text(word), len(unseen))
+
+
+def as_text(word: str) -> str:
+    """Return a word of a list of tokens as a word of a vocabulary.
+
+    An empty token, a line feed and half a surrogate pair are no text, but they have a place.
+    """
+    return word.encode("utf-8", "replace").decode("utf-8").replace("\n", " ") or " "
 
 
 def split_long(source: Tokens, target: Tokens) -> list[Part]:

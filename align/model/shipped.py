@@ -58,6 +58,17 @@ def find_model(name: str | Path) -> Path:
     raise InputError(f"{name}: no such model; give a folder with a {MODEL}, or a shipped model ({known})")
 
 
+def bare_weights(name: str | Path) -> Path | None:
+    """Return the folder of the weights without tables that a name means, None where it means no such."""
+    return None if _find(Path(name), MODEL) is not None else _find(Path(name), WEIGHTS)
+
+
+def model_of_languages(languages: tuple[str, str] | None) -> str:
+    """Return the name of the shipped model of two languages, or that of the default weights."""
+    name = "-".join(languages or ()).lower()
+    return next((path.name for path in shipped_models() if path.name.lower() == name), DEFAULT)
+
+
 def find_weights(name: str | Path) -> Path:
     """Return the folder of weights or of a model, as :func:`find_model` does; of one name the weights."""
     found = _find(Path(name), WEIGHTS, MODEL)

@@ -24,6 +24,9 @@ LEXICAL, NULL_LEXICAL = 1e-3, 1e-3
 # Prior probability that a word is made by NULL.
 NULL = 0.2
 
+# Links that words spelt alike have beforehand.
+SPELLING = 2.0
+
 # Words that a word makes, from 0 to 5 and more, in counts: half a word, which mostly makes one.
 FERTILITY_WEIGHT = 0.5
 FERTILITY = np.array([0.3, 0.4, 0.15, 0.08, 0.04, 0.03], dtype=np.float32)
@@ -124,7 +127,7 @@ def _cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_i
 
 
 def from_spelling(
-    lexicon: Lexicon, source: WordTable, target: WordTable, *, weight: float = 1.0
+    lexicon: Lexicon, source: WordTable, target: WordTable, *, weight: float = SPELLING
 ) -> tuple[LexicalPrior, LexicalPrior]:
     """Return prior counts of words spelt alike: names, numbers, punctuation and cognates.
 

@@ -15,11 +15,11 @@ from align.core.ragged import SIDES
 from align.data.anchors import hash_words
 from align.data.bitext import open_bitext
 from align.data.corpus import LONGEST, Corpus, Sentences
-from align.data.vocabulary import Vocabulary
+from align.data.vocabulary import Vocabulary, WordCounter
 from align.text.batch import Batch, BatchProcessor
 from align.text.processor import TextProcessor
 from pipeline.stages.preprocess.checks import GOLD_ADVICE
-from pipeline.stages.preprocess.counts import WordCounts, hash_pairs
+from pipeline.stages.preprocess.counts import hash_pairs
 
 SAME = "gold_in_corpus.npy"
 
@@ -74,7 +74,7 @@ class Gold:
                 )
         return cls(batches, (source, target))
 
-    def count(self, words: Sequence[WordCounts], counted: np.ndarray) -> None:
+    def count(self, words: Sequence[WordCounter], counted: np.ndarray) -> None:
         """Add the words to those of the corpus, with their counts in the pairs ``counted``, bool (len,)."""
         for batch, processor, known in zip(self.batches, self.processors, words, strict=True):
             size = len(processor.words)

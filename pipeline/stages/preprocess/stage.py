@@ -24,7 +24,7 @@ from align.data.corpus import LONGEST
 from align.data.row import Row
 from align.data.shifted_lines import scan
 from align.data.streams import packing_of
-from align.data.vocabulary import Vocabulary
+from align.data.vocabulary import Vocabulary, WordCounter
 from align.text.processor import TextProcessor
 from align.text.sentences import SAMPLE_SIZE
 from pipeline.config.configuration import Config
@@ -32,7 +32,7 @@ from pipeline.config.options import at_least, between
 from pipeline.stages.download.stage import load as load_sources
 from pipeline.stages.preprocess.checks import ADVICE, check_encoding, check_order, check_usable, warnings
 from pipeline.stages.preprocess.copies import find_copies, write_copies
-from pipeline.stages.preprocess.counts import WordCounts, correlation
+from pipeline.stages.preprocess.counts import correlation
 from pipeline.stages.preprocess.gold import Gold
 from pipeline.stages.preprocess.shard import Settings, Shard, process_shard, sample_hash
 from pipeline.stages.preprocess.summary import Summary
@@ -151,7 +151,7 @@ class _Corpus:
 
     where: str
     summaries: list[Summary] = field(default_factory=list)
-    words: tuple[WordCounts, WordCounts] = field(default_factory=lambda: (WordCounts(), WordCounts()))
+    words: tuple[WordCounter, WordCounter] = field(default_factory=lambda: (WordCounter(), WordCounter()))
     numbers: tuple[list[np.ndarray], list[np.ndarray]] = field(default_factory=lambda: ([], []))
     reasons: Counter[str] = field(default_factory=Counter)
     changes: Counter[str] = field(default_factory=Counter)

@@ -157,6 +157,35 @@ class TestLinks:
         assert status == 2
         assert err.startswith("error: nowhere: no such model")
 
+    def test_without_a_model_the_input_is_the_bitext(self, run):
+        rows = "The dog sees.\tLe chien voit.\nbad\nThe house sees.\tLa maison voit.\n"
+        status, out, err = run("links --languages en-fr --unlinked none", stdin=rows)
+        told = err.split("\n")
+        assert (status, len(told)) == (0, 3)
+        assert told[0].startswith("default: there is no model here but weights")
+        assert "35 to 55 % for a single pair" in told[0]
+        assert told[1].startswith("<stdin>:2: ")
+        lines = out.split("\n")
+        assert (len(lines), lines[1]) == (4, "")
+        assert "0-0 1-1" in lines[0]
+        assert run("links --model default --languages en-fr", stdin=rows)[1] == out
+        assert run("links --flush", stdin=rows)[1].split("\n")[1] == ""
+        assert run("links", stdin="")[:2] == (0, "")
+
+    def test_the_shipped_model_of_the_languages(self, run, tmp_path, monkeypatch):
+        (tmp_path / "models").mkdir()
+        (tmp_path / "toy").rename(tmp_path / "models" / "en-fr")
+        monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "models", *shipped.FOLDERS))
+        assert run("links --languages en-fr", stdin=ROW) == (0, f"{LINKS}\n", "")
+        assert "there is no model here but weights" in run("links --languages fr-en", stdin=ROW)[2]
+        status, _, err = run("links -m en-fr --languages fr-en", stdin=ROW)
+        assert (status, err) == (2, "error: en-fr: a model of en-fr, not fr-en; give another model\n")
+
+    def test_tmx_without_a_model_needs_languages(self, run):
+        status, _, err = run("links --format tmx -i x.tmx", **{"x.tmx": "<tmx/>"})
+        assert status == 2
+        assert err.endswith("error: --format tmx: its languages are not known; give --languages, as en-fr\n")
+
     @pytest.mark.parametrize("bias", ["x", "nan", "inf"])
     def test_a_bias_that_is_no_number(self, run, bias):
         with pytest.raises(SystemExit) as end:
