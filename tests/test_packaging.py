@@ -113,6 +113,12 @@ def test_one_version():
     assert f"## {align.__version__}" in (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 
 
+def test_the_classifiers_name_the_pythons_that_are_admitted():
+    named = [each.rpartition(" ")[2] for each in project()["classifiers"] if ":: 3." in each]
+    admitted = SpecifierSet(project()["requires-python"])
+    assert named == [f"3.{minor}" for minor in range(30) if f"3.{minor}" in admitted]
+
+
 def test_licence():
     assert project()["license"] == "Apache-2.0"
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
