@@ -12,8 +12,9 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Mapping, Sequence, Set
+from itertools import pairwise
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -40,6 +41,9 @@ from align.model.pairs import SideText, Tokenizer, look_up, split_long
 from align.model.shipped import bare_weights, find_model
 from align.model.weights import Weights
 from align.text.processor import Tokens
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 Text = str | Sequence[str]
 
@@ -244,6 +248,50 @@ class Aligner:
                 block = []
         links = self.align_tokens(block, bias=bias)
         return found + [links.pairs(pair) for pair in range(len(block))]
+
+    def align_frame(
+        self, frame: pd.DataFrame, *, source: str = "source", target: str = "target", bias: float = 0.0
+    ) -> pd.DataFrame:
+        """Return a table of pandas with the links of its rows in further columns.
+
+        Parameters
+        ----------
+        frame : DataFrame
+            A row a pair; a missing value is an empty text.
+        source, target : str
+            The columns of texts, or of lists of tokens.
+        bias : float
+            Added to the score of every possible link.
+
+        Returns
+        -------
+        DataFrame
+            A copy with ``links``, a list of (source token, target token) each; ``confidences``, theirs, in
+            [0, 1]; and ``score``, float64, that of the pair in [0, 1].
+
+        Raises
+        ------
+        InputError
+            If there is no such column.
+        TypeError
+            If a value is neither a text nor a list of tokens.
+        """
+        for name in (source, target):
+            if name not in frame.columns:
+                known = ", ".join(map(str, frame.columns)) or "none"
+                raise InputError(f"no column {name!r} (there are: {known}); name it with source= and target=")
+        missing = zip(frame[source].isna(), frame[target].isna(), strict=True)
+        rows = zip(frame[source], frame[target], missing, strict=True)
+        tokens = [
+            self._tokens_of_pair(("" if no[0] else one, "" if no[1] else other), place)
+            for place, (one, other, no) in enumerate(rows)
+        ]
+        found = self.align_tokens(tokens, bias=bias)
+        confidences = [
+            found.confidence[start:stop].tolist() for start, stop in pairwise(found.offsets.tolist())
+        ]
+        links: list[Any] = [found.pairs(pair) for pair in range(len(found))]
+        return frame.assign(links=links, confidences=confidences, score=found.sentence_scores())
 
     def scores(self, source: Text, target: Text, *, bias: float = 0.0) -> list[float]:
         """Return the confidence, in [0, 1], of each link that :meth:`align` gives, in the same order."""

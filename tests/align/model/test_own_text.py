@@ -4,6 +4,7 @@ import pickle
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from align.core.errors import InputError
@@ -47,6 +48,22 @@ def test_one_pair(aligner):
     assert len(aligner.scores(*LATE)) == len(links)
     assert aligner.align("", "") == []
     assert aligner.align_many([]) == []
+
+
+def test_a_table_of_pandas(aligner):
+    frame = pd.DataFrame({"en": [LATE[0], None, "a b"], "fr": [LATE[1], "x", "a b"]}, index=[7, 5, 3])
+    found = aligner.align_frame(frame, source="en", target="fr")
+    assert list(found.columns) == ["en", "fr", "links", "confidences", "score"]
+    assert list(found.index) == [7, 5, 3]
+    assert found["links"].tolist() == aligner.align_many([LATE, ("", "x"), ("a b", "a b")])
+    assert [len(each) for each in found["confidences"]] == [len(each) for each in found["links"]]
+    assert found["score"].between(0, 1).all()
+    assert list(frame.columns) == ["en", "fr"]
+    with pytest.raises(InputError, match=r"no column 'source' \(there are: en, fr\); name it with source="):
+        aligner.align_frame(frame)
+    with pytest.raises(TypeError, match="pair 0: source: 1"):
+        aligner.align_frame(pd.DataFrame({"source": [1], "target": ["x"]}))
+    assert aligner.align_frame(frame[:0], source="en", target="fr")["links"].tolist() == []
 
 
 def test_many_pairs_are_better_together(aligner, sample):
