@@ -23,7 +23,8 @@ from align.cli.terminal import only_one_stdin, open_input, open_output, side_by_
 from align.core.errors import InputError
 from align.links import check_pair, read, read_text
 from align.model.folder import Model
-from align.model.shipped import find_model
+from align.model.shipped import find_model, is_turned
+from align.model.turning import turned
 from align.text.normalise import lookup_key
 
 
@@ -72,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.links is not None and None in texts and not (in_rows and texts == (None, None)):
         raise InputError("--links needs --source and --target, the tokens it was made for; give both")
     only_one_stdin([args.links, *texts])
-    entries = _of_model(Model.load(find_model(args.model))) if args.model else _of_links(args)
+    entries = _of_model(_model(args.model)) if args.model else _of_links(args)
     with open_output(args.output) as out:
         for entry in entries:
             if entry.together >= args.min_count and min(entry.forward, entry.reverse) >= args.min_prob:
@@ -80,6 +81,11 @@ def run(args: argparse.Namespace) -> int:
                     f"{entry.source}\t{entry.target}\t{entry.together}\t{entry.forward:.6f}\t{entry.reverse:.6f}\n"
                 )
     return 0
+
+
+def _model(name: str) -> Model:
+    model = Model.load(find_model(name))
+    return turned(model) if is_turned(name) else model
 
 
 def _of_model(model: Model) -> Iterator[Entry]:

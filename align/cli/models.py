@@ -1,4 +1,4 @@
-"""List the models that come with the library, or tell about one.
+"""List the models that come with the library, tell about one, or make one small enough to be handed on.
 
 NAME is the folder of a model, or the name of a shipped one.
 """
@@ -11,34 +11,75 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from align.cli.arguments import finite, natural
 from align.cli.terminal import say
+from align.core.errors import InputError
 from align.learning.calibration import Calibration
 from align.model.folder import Model
+from align.model.packing import Limits, pack
 from align.model.reading import read_description, read_weights_description
-from align.model.shipped import MODEL, WEIGHTS, find_weights, shipped_models, shipped_weights
+from align.model.shipped import (
+    MODEL,
+    WEIGHTS,
+    find_model,
+    find_weights,
+    shipped_models,
+    shipped_weights,
+)
 from align.model.weights import Weights, remarks
 
 EXAMPLES = (
     "models list",
     "models info data/work/sample/latest/train",
+    "models pack data/work/sample/latest/train sample-packed",
+    "models pack data/work/sample/latest/train sample-packed",
 )
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what can be asked."""
-    questions = parser.add_subparsers(dest="question", required=True, metavar="{list,info}")
+    questions = parser.add_subparsers(dest="question", required=True, metavar="{list,info,pack}")
     questions.add_parser(
         "list", help="name, languages, size and path of each shipped model, and of weights alone"
     )
     info = questions.add_parser("info", help="what a model was trained on and holds")
     info.add_argument("name", metavar="NAME")
     info.add_argument("--json", action="store_true", help="print it as JSON")
+    pack = questions.add_parser(
+        "pack", help="write a model with what matters for links alone, in a fifth of its size or less"
+    )
+    pack.add_argument("name", metavar="NAME")
+    pack.add_argument("folder", type=Path, metavar="FOLDER", help="new, or empty")
+    limits = Limits()
+    pack.add_argument(
+        "--links",
+        type=finite,
+        default=limits.links,
+        metavar="X",
+        help=f"keep pairs of words that are expected to be linked so often in the text ({limits.links:g})",
+    )
+    pack.add_argument(
+        "--words",
+        type=natural,
+        default=limits.words,
+        metavar="N",
+        help=f"keep the most frequent words of each side ({limits.words})",
+    )
+    pack.add_argument(
+        "--vectors",
+        type=natural,
+        default=limits.vectors,
+        metavar="N",
+        help=f"keep the vectors of the most frequent words of each side ({limits.vectors})",
+    )
 
 
 def run(args: argparse.Namespace) -> int:
     """Answer."""
     if args.question == "list":
         return _list()
+    if args.question == "pack":
+        return _pack(args)
     path = find_weights(args.name)
     is_model = (path / MODEL).is_file()
     # Loading checks every file: what is told of a model is told of one that works.
@@ -72,6 +113,16 @@ def _list() -> int:
         print(f"{path.name}\t{languages}\t{_megabytes(path)}\t{path}")
     for path in shipped_weights():
         print(f"{path.name}\tweights alone\t{_megabytes(path)}\t{path}")
+    return 0
+
+
+def _pack(args: argparse.Namespace) -> int:
+    if args.folder.exists() and not (args.folder.is_dir() and not any(args.folder.iterdir())):
+        raise InputError(f"{args.folder}: is there already; give a new folder")
+    path = find_model(args.name)
+    small = pack(Model.load(path), Limits(links=args.links, words=args.words, vectors=args.vectors))
+    small.save(args.folder, packed=True)
+    say(f"{args.folder}: {_megabytes(args.folder)}, of {_megabytes(path)}")
     return 0
 
 

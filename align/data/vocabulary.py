@@ -7,6 +7,7 @@ from array import array
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
+from typing import NoReturn
 
 import numpy as np
 
@@ -14,7 +15,7 @@ from align.core.errors import InputError
 from align.core.files import text_file
 from align.core.ragged import offsets_of
 
-_COUNT = re.compile(r"[0-9]{1,18}")
+_ROW = re.compile(r"^(.+)\t([0-9]{1,18})$", re.MULTILINE)
 
 
 class Vocabulary:
@@ -81,21 +82,26 @@ class Vocabulary:
         InputError
             If a line does not have the form ``word TAB count``, or a word comes twice.
         """
-        words: list[str] = []
-        counts: list[int] = []
-        with open(path, encoding="utf-8", newline="\n") as lines:
-            for number, line in enumerate(lines, 1):
-                word, tab, count = line.rstrip("\n").rpartition("\t")
-                if not tab or not word or not _COUNT.fullmatch(count):
-                    raise InputError(f"{path}:{number}: not 'word TAB count'; make the file again")
-                if not line.endswith("\n"):
-                    raise InputError(f"{path}:{number}: cut off, the line has no end; make the file again")
-                words.append(word)
-                counts.append(int(count))
+        with open(path, encoding="utf-8", newline="\n") as file:
+            text = file.read()
+        rows = _ROW.findall(text)
+        if len(rows) != text.count("\n") or (text and not text.endswith("\n")):
+            _refuse(path, text)
+        words = [word for word, _ in rows]
+        counts = [int(count) for _, count in rows]
         try:
             return cls(words, np.array(counts, dtype=np.int64))
         except ValueError as error:
             raise InputError(f"{path}: {error}; make the file again") from None
+
+
+def _refuse(path: Path, text: str) -> NoReturn:
+    """Tell which line of a vocabulary is none."""
+    lines = text.split("\n")
+    for number, line in enumerate(lines[:-1], 1):
+        if not _ROW.fullmatch(line):
+            raise InputError(f"{path}:{number}: not 'word TAB count'; make the file again")
+    raise InputError(f"{path}:{len(lines)}: cut off, the line has no end; make the file again")
 
 
 class WordCounter:

@@ -38,7 +38,9 @@ from align.model.own_text import (
     no_text,
 )
 from align.model.pairs import SideText, Tokenizer, look_up, split_long
-from align.model.shipped import bare_weights, find_model
+from align.model.reading import read_languages
+from align.model.shipped import bare_weights, find_model, is_turned
+from align.model.turning import turned
 from align.model.weights import Weights
 from align.text.processor import Tokens
 
@@ -130,7 +132,8 @@ class Aligner:
             function: from a text to its tokens, or to their (start, end).
         languages : (str, str), optional
             Codes of the source and the target language. Weights know none: elisions and contractions are
-            then left as they are. A model must be of these.
+            then left as they are. A model must be of these, and is turned round if it is of these the other
+            way (:mod:`align.model.turning`), as ``fr-en`` is ``en-fr`` turned.
 
         Raises
         ------
@@ -148,9 +151,11 @@ class Aligner:
         folder = find_model(path) if bare is None else bare
         if bare is not None:
             warnings.warn(f"{path}: {EXPECTATION}", NoModelWarning, stacklevel=2)
+        if languages is None and is_turned(path):
+            languages = read_languages(folder)[::-1]
         aligner = cls._of_folder(folder, tokenizer, languages, bare=bare is not None)
         known = aligner.model.languages
-        if languages is not None and tuple(map(str.lower, languages)) != tuple(map(str.lower, known)):
+        if languages is not None and not _same(languages, known):
             raise InputError(
                 f"{path}: a model of {'-'.join(known)}, not {'-'.join(languages)}; give another model"
             )
@@ -168,6 +173,9 @@ class Aligner:
         weights = Weights.load(folder) if bare else None
         if weights is None:
             model = Model.load(folder)
+            there, back = model.languages, model.languages[::-1]
+            if languages is not None and _same(languages, back) and not _same(languages, there):
+                model = turned(model)
         else:
             model = model_of(weights, no_text(), languages or UNKNOWN_LANGUAGES, where=folder)
         given = tokenizer if isinstance(tokenizer, tuple) else (tokenizer, tokenizer)
@@ -510,6 +518,10 @@ def _load_again(
     if aligner.model.weights.tolist() != weights:
         raise InputError(f"{folder}: another model since this Aligner was pickled; load the model again")
     return aligner
+
+
+def _same(codes: tuple[str, str], others: tuple[str, str]) -> bool:
+    return [code.lower() for code in codes] == [code.lower() for code in others]
 
 
 def _iterated(pairs: Iterable[Any]) -> Iterable[Any]:

@@ -13,6 +13,8 @@ r"""A trained aligner as a folder of plain files: nothing in it is ever executed
 ``target.vectors.npy``
 ``checksums.tsv``               of all these files (:mod:`align.model.checksums`)
 =============================== ==========================================================================
+
+The numbers of a packed model (:mod:`align.model.packing`) stand in fewer bits, in the same files.
 """
 
 from __future__ import annotations
@@ -88,6 +90,7 @@ class Model(Weights):
         vocabularies_from: Path | None = None,
         lexicon_from: Path | None = None,
         vectors_from: Path | None = None,
+        packed: bool = False,
     ) -> None:
         """Write the model into ``folder``, made if missing.
 
@@ -98,6 +101,8 @@ class Model(Weights):
         vocabularies_from, lexicon_from, vectors_from : Path, optional
             Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` (the
             expected links in ``links/``) and by ``embed``: they are copied.
+        packed : bool
+            Whether numbers are written in as few bits as serve (:mod:`align.model.packing`).
         """
         folder.mkdir(parents=True, exist_ok=True)
         given = self.resources
@@ -109,13 +114,14 @@ class Model(Weights):
         ):
             _put(folder / f"{side}.vocabulary.tsv", vocabularies_from, vocabulary.save)
             if vectors is not None:
-                save = partial(save_array, values=np.asarray(vectors, dtype=np.float32))
+                values = np.asarray(vectors, dtype=np.float32)
+                save = partial(save_array, values=reading.packed_vectors(values) if packed else values)
                 _put(folder / f"{side}.vectors.npy", vectors_from, save)
         for record, place in ((given.lexicon, "."), (given.links, "links")):
             if record is None:
                 continue
             if lexicon_from is None:
-                record.save(folder / "lexicon" / place)
+                record.save(folder / "lexicon" / place, packed=packed)
                 continue
             for field in fields(record):
                 name = f"{field.name}.npy"

@@ -63,6 +63,12 @@ def read_description(folder: Path) -> dict[str, Any]:
     return _read(folder / "model.json", ("text", "groups", "sizes", *_WEIGHTS_HAVE))
 
 
+def read_languages(folder: Path) -> tuple[str, str]:
+    """Return the codes of a model's source and target language; errors as :func:`read_description`."""
+    text = read_description(folder)["text"]
+    return text["source"]["language"], text["target"]["language"]
+
+
 def read_weights_description(path: Path) -> dict[str, Any]:
     """Read and check ``weights.json``: what weights without tables are.
 
@@ -285,7 +291,7 @@ def read_links(folder: Path, lexicon: Lexicon, jumps: list[int]) -> ExpectedLink
 
 
 def read_vectors(path: Path, shape: tuple[int, int]) -> np.ndarray:
-    """Return unit vectors, float32 of the given shape, memory-mapped.
+    """Return unit vectors, float32 of the given shape, memory-mapped where they are not packed.
 
     Raises
     ------
@@ -293,10 +299,29 @@ def read_vectors(path: Path, shape: tuple[int, int]) -> np.ndarray:
         If the file is missing, of another type or shape, or a value is outside [-1, 1] or NaN.
     """
     vectors = load_array(path, mapped=True, remedy=REMEDY)
+    if vectors.dtype == np.int8 and vectors.ndim == 2 and len(vectors) <= shape[0]:
+        vectors = unpacked_vectors(vectors, shape[0])
     if vectors.dtype != np.float32 or vectors.shape != shape:
         raise InputError(f"{path}: {vectors.dtype} {vectors.shape}, not float32 {shape}; {REMEDY}")
     if not _within(vectors.reshape(-1), -1.0 - 1e-3, 1.0 + 1e-3):
         raise InputError(f"{path}: a value is not that of a unit vector; {REMEDY}")
+    return vectors
+
+
+def packed_vectors(vectors: np.ndarray) -> np.ndarray:
+    """Return unit vectors in a byte a number, int8, without the words at the end that have none."""
+    with_one = np.flatnonzero(np.any(vectors != 0, axis=1))
+    last = int(with_one[-1]) + 1 if len(with_one) else 0
+    largest = np.maximum(np.abs(vectors[:last]).max(axis=1, initial=0, keepdims=True), 1e-9)
+    return np.rint(vectors[:last] * (127 / largest)).astype(np.int8)
+
+
+def unpacked_vectors(packed: np.ndarray, words: int) -> np.ndarray:
+    """Return the unit vectors of so many words, float32, of what :func:`packed_vectors` made."""
+    vectors = np.zeros((words, packed.shape[1]), dtype=np.float32)
+    values = packed.astype(np.float32)
+    lengths = np.sqrt(np.einsum("ij,ij->i", values, values))[:, None]
+    np.divide(values, lengths, out=vectors[: len(packed)], where=lengths > 0)
     return vectors
 
 

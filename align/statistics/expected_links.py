@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 import numpy as np
 
+from align.core.codes import COUNTS
 from align.core.errors import InputError
 from align.core.mapped import give_pages_back
 from align.statistics.jumps import GAPS, OTHERS, Jumps
@@ -40,6 +41,11 @@ class ExpectedLinks(Record):
     """
 
     DIMENSIONS = MappingProxyType({"forward_jumps": 3, "reverse_jumps": 3})
+    PACKED = MappingProxyType(
+        {f"{way}{what}": COUNTS for way in ("forward", "reverse") for what in ("", "_totals", "_jumps")}
+        | {"null_forward": COUNTS, "null_reverse": COUNTS}
+        | {"forward_classes": np.int32, "reverse_classes": np.int32}
+    )
 
     forward: np.ndarray
     reverse: np.ndarray

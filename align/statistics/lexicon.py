@@ -17,10 +17,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
 
+from align.core.codes import PROBABILITIES
 from align.core.kernels import Arrays, kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus
@@ -64,6 +66,11 @@ class Lexicon(Record):
     source_counts, target_counts : ndarray of int64, shapes (Vs,) and (Vt,)
         Occurrences of each word in the text the tables come from.
     """
+
+    PACKED = MappingProxyType(
+        {name: PROBABILITIES for name in ("dice", "forward", "reverse", "null_forward", "null_reverse")}
+        | {"offsets": np.int64, "targets": np.int32, "source_counts": np.int64, "target_counts": np.int64}
+    )
 
     offsets: np.ndarray
     targets: np.ndarray

@@ -1,4 +1,8 @@
-"""Records of arrays, kept in a folder: one ``.npy`` file a field."""
+"""Records of arrays, kept in a folder: one ``.npy`` file a field.
+
+Packed, a file takes an eighth to a half of the place: whole numbers in fewer bits, others as codes of a scale
+(:mod:`align.core.codes`).
+"""
 
 from __future__ import annotations
 
@@ -10,6 +14,7 @@ from typing import ClassVar
 import numpy as np
 
 from align.core.arrays import load_array, save_array
+from align.core.codes import Scale, smallest_whole
 from align.core.errors import InputError
 
 REMEDY = "make the tables again"
@@ -20,19 +25,27 @@ Size = int | tuple[int, ...]
 
 @dataclass(frozen=True)
 class Record:
-    """The fields of a subclass are arrays: of one dimension but where ``DIMENSIONS`` says another number."""
+    """The fields of a subclass are arrays: of one dimension but where ``DIMENSIONS`` says another number.
+
+    ``PACKED`` says of each what it is unpacked to: numbers of a scale, or whole numbers of a type.
+    """
 
     DIMENSIONS: ClassVar[Mapping[str, int]] = {}
+    PACKED: ClassVar[Mapping[str, Scale | type]] = {}
 
-    def save(self, folder: Path) -> None:
+    def save(self, folder: Path, *, packed: bool = False) -> None:
         """Write one ``.npy`` file a field into ``folder``, made if missing."""
         folder.mkdir(parents=True, exist_ok=True)
         for field in fields(self):
-            save_array(folder / f"{field.name}.npy", getattr(self, field.name))
+            values = getattr(self, field.name)
+            if packed:
+                kind = self.PACKED[field.name]
+                values = kind.encode(values) if isinstance(kind, Scale) else smallest_whole(values)
+            save_array(folder / f"{field.name}.npy", values)
 
 
 def load_columns(kind: type[Record], folder: Path, *, mapped: bool = True) -> dict[str, np.ndarray]:
-    """Read the fields of a dataclass; ``mapped`` leaves large ones on disk (memory-mapped).
+    """Read the fields of a dataclass, packed or not; ``mapped`` leaves large ones on disk (memory-mapped).
 
     Raises
     ------
@@ -47,7 +60,16 @@ def load_columns(kind: type[Record], folder: Path, *, mapped: bool = True) -> di
         if found[field.name].ndim != wanted:
             dimensions = "one dimension" if wanted == 1 else f"{wanted} dimensions"
             raise InputError(f"{path}: no array of {dimensions}; {REMEDY}")
+        if (unpacked := kind.PACKED.get(field.name)) is not None:
+            found[field.name] = _unpacked(found[field.name], unpacked)
     return found
+
+
+def _unpacked(values: np.ndarray, kind: Scale | type) -> np.ndarray:
+    """Return values as they were before they were packed; what is not packed stays as it is."""
+    if isinstance(kind, Scale):
+        return kind.decode(values) if values.dtype == np.uint8 else values
+    return values.astype(kind) if values.dtype in (np.uint16, np.uint32) else values
 
 
 def check_columns(

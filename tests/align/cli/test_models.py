@@ -11,6 +11,7 @@ from align.cli.main import main
 from align.model import shipped
 from align.model.aligner import Aligner
 from tests.align import toy
+from tests.align.model.test_folder import with_links
 
 ROW = "The red house.\tLe maison rouge.\n"
 LINKS = "0-0 1-2 2-1 3-3"
@@ -159,7 +160,7 @@ class TestLinks:
 
     def test_without_a_model_the_input_is_the_bitext(self, run):
         rows = "The dog sees.\tLe chien voit.\nbad\nThe house sees.\tLa maison voit.\n"
-        status, out, err = run("links --languages en-fr --unlinked none", stdin=rows)
+        status, out, err = run("links --languages en-de --unlinked none", stdin=rows)
         told = err.split("\n")
         assert (status, len(told)) == (0, 3)
         assert told[0].startswith("default: there is no model here but weights")
@@ -168,7 +169,7 @@ class TestLinks:
         lines = out.split("\n")
         assert (len(lines), lines[1]) == (4, "")
         assert "0-0 1-1" in lines[0]
-        assert run("links --model default --languages en-fr", stdin=rows)[1] == out
+        assert run("links --model default --languages en-de", stdin=rows)[1] == out
         assert run("links --flush", stdin=rows)[1].split("\n")[1] == ""
         assert run("links", stdin="")[:2] == (0, "")
 
@@ -177,9 +178,12 @@ class TestLinks:
         (tmp_path / "toy").rename(tmp_path / "models" / "en-fr")
         monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "models", *shipped.FOLDERS))
         assert run("links --languages en-fr", stdin=ROW) == (0, f"{LINKS}\n", "")
-        assert "there is no model here but weights" in run("links --languages fr-en", stdin=ROW)[2]
-        status, _, err = run("links -m en-fr --languages fr-en", stdin=ROW)
-        assert (status, err) == (2, "error: en-fr: a model of en-fr, not fr-en; give another model\n")
+        turned = "\t".join(ROW.rstrip("\n").split("\t")[::-1]) + "\n"
+        assert run("links --languages fr-en", stdin=turned) == (0, "0-0 1-2 2-1 3-3\n", "")
+        assert run("links -m en-fr --languages fr-en", stdin=turned)[1] == "0-0 1-2 2-1 3-3\n"
+        assert "there is no model here but weights" in run("links --languages en-de", stdin=ROW)[2]
+        status, _, err = run("links -m en-fr --languages en-de", stdin=ROW)
+        assert (status, err) == (2, "error: en-fr: a model of en-fr, not en-de; give another model\n")
 
     def test_tmx_without_a_model_needs_languages(self, run):
         status, _, err = run("links --format tmx -i x.tmx", **{"x.tmx": "<tmx/>"})
@@ -329,3 +333,20 @@ class TestModels:
         status, _, err = run("models info toy")
         assert (status, err.count("\n")) == (2, 1)
         assert "dice.npy" in err
+
+    def test_pack(self, run, model):
+        with_links(toy.toy_model()).save(model)
+        status, out, err = run("models pack toy small --links 1 --words 11 --vectors 4")
+        assert (status, out) == (0, "")
+        assert err.startswith("small: 0.0 MB, of 0.0 MB")
+        described = json.loads(run("models info small --json")[1])
+        assert described["sizes"]["source_words"] == 11
+        assert run("links -m small", ROW)[1].split() == LINKS.split()
+        for words, message in (
+            ("models pack toy small", "small: is there already; give a new folder"),
+            ("models pack toy other --words 0", "words: 0 is not in 1 to 65,536"),
+            ("models pack toy other --links -1", "links: -1 is no number of links"),
+        ):
+            status, _, err = run(words)
+            assert (status, message in err, err.count("\n")) == (2, True, 1)
+        assert not Path("other").exists()
