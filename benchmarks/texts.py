@@ -44,6 +44,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--train", type=int, default=0, metavar="N", help="the first N gold pairs train (default: none)"
     )
+    add_settings_argument(parser)
+
+
+def add_settings_argument(parser: argparse.ArgumentParser) -> None:
+    """Declare settings of the pipeline that all its runs have."""
     told = "of the pipeline, in all runs; repeatable"
     parser.add_argument("--set", action="append", default=[], metavar="KEY=VALUE", help=told)
 
