@@ -46,9 +46,9 @@ class Limits:
         If a limit is out of range.
     """
 
-    links: float = 0.3
+    links: float = 0.5
     words: int = MOST_WORDS
-    vectors: int = 15_000
+    vectors: int = 20_000
 
     def __post_init__(self) -> None:
         if not 0 <= self.links < np.inf:
