@@ -8,7 +8,8 @@ proportional to
     * jump(j - previous) * jump(next - j)                      neighbours that have a link, see below
     * fertility(phi_j + 1 | s_j) / fertility(phi_j | s_j)      phi_j words are linked to s_j already
 
-where counts leave out the word itself; the probability of a jump depends on the word jumped from and on the
+where counts leave out the word itself, and b what is known before, of words in small texts by their stems
+too (:mod:`align.statistics.stems`); the probability of a jump depends on the word jumped from and on the
 words of NULL between (:mod:`align.statistics.jumps`). A chain begins with the lexical part alone, adds the
 jumps, then the fertilities; what it says in its last sweeps is averaged as probabilities, not as drawn
 links. Averaging over several independent chains counts for more than long ones.
@@ -248,6 +249,19 @@ class _State(NamedTuple):
     generator: np.ndarray
 
 
+class _StemCounts(NamedTuple):
+    """The stems of a chain (:class:`align.statistics.stems.Stems`), all empty without, and their links.
+
+    ``links`` are those of each pair of stems (and of none), ``totals`` of each hidden stem, over priors.
+    """
+
+    hidden: np.ndarray
+    cells: np.ndarray
+    shares: np.ndarray
+    links: np.ndarray
+    totals: np.ndarray
+
+
 def run_chain(
     settings: ChainSettings,
     text: Iterable[Block],
@@ -280,6 +294,10 @@ def run_chain(
     kept_jumps = np.zeros_like(seen.counts)
     before = settings.prior_jumps()
     choices = _first_choices(settings, text, state, seen)
+    stems = _stem_counts(settings)
+    if len(stems.hidden):
+        for number, block in enumerate(text):
+            _count_stems(sealed(block), choices[number], stems)
     nothing = Sums(np.zeros(0, dtype=np.uint16), np.zeros(0, dtype=np.uint16))
     for model, count in enumerate((schedule.lexical, schedule.jumps, schedule.fertility)):
         if model == _FERTILITY:
@@ -295,7 +313,7 @@ def run_chain(
             for number, block in enumerate(text):
                 own, unit = (sums[number], settings.unit) if keep else (nothing, 0)
                 jumps = probabilities, settings.classes
-                _sweep(sealed(block), choices[number], state, jumps, model, np.float32(unit), own)
+                _sweep(sealed(block), choices[number], state, stems, jumps, model, np.float32(unit), own)
                 _count_jumps(sealed(block), choices[number], settings.classes, seen.counts)
             if on_sweep is not None:
                 on_sweep()
@@ -312,6 +330,8 @@ def _first_state(settings: ChainSettings, chain: int) -> _State:
         links[:-1] += settings.prior.links
         totals += settings.prior.totals
         null[:-1] += settings.prior.null_links
+        if settings.prior.stems is not None:
+            totals += settings.prior.stems.weight
     before = null[:-1].sum(dtype=np.float64)
     null = null.astype(_count_type(before + settings.tokens), copy=False)
     null[-1] = before
@@ -321,6 +341,18 @@ def _first_state(settings: ChainSettings, chain: int) -> _State:
     )
     fertility = np.zeros((settings.n_hidden, len(prior.FERTILITY)), dtype=_count_type(settings.most))
     return _State(links, totals, null, fertility, seeds.generate_state(1, np.uint64))
+
+
+def _stem_counts(settings: ChainSettings) -> _StemCounts:
+    """Return the priors of the counts of stems."""
+    stems = None if settings.prior is None else settings.prior.stems
+    if stems is None:
+        none, no_counts = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
+        return _StemCounts(none, none, no_counts, no_counts, no_counts)
+    kind = _count_type(settings.tokens)
+    links = np.full(int(stems.cells[-1]) + 1, prior.LEXICAL, dtype=kind)
+    totals = np.full(int(stems.hidden.max(initial=-1)) + 1, prior.LEXICAL * settings.n_observed, dtype=kind)
+    return _StemCounts(stems.hidden, stems.cells, stems.shares, links, totals)
 
 
 def _count_type(largest: float) -> type[np.floating[Any]]:
@@ -413,6 +445,11 @@ def expected_links(
             if before.jumps is not None:
                 own = jumps[side]
                 jumps[side] = own.plus(before.jumps.moved(own.classes, own.longest))
+            if before.stems is not None:
+                makers = lexicon.targets if side else lexicon.sources()
+                made = lexicon.sources() if side else lexicon.targets
+                arrays[side] = arrays[side] + before.stems.expected(sampled[side].links, makers, made)
+                arrays[2 + side] = arrays[2 + side] + before.stems.weight
     counts, classes = [each.counts for each in jumps], [each.classes for each in jumps]
     return ExpectedLinks(*arrays, *counts, *classes)
 
@@ -463,6 +500,21 @@ def _begin(
             if cells[c] != none:
                 state.links[cells[c]] += weight
             state.totals[block.hidden[first + block.places[c]]] += weight
+
+
+@kernel
+def _count_stems(block: Block, choices: np.ndarray, stems: _StemCounts) -> None:
+    """Count the links of stems."""
+    none = len(stems.cells) - 1
+    for pair in range(len(block.hidden_starts) - 1):
+        first, weight = block.hidden_starts[pair], block.weights[pair]
+        for k in range(block.observed_starts[pair], block.observed_starts[pair + 1]):
+            if choices[k] < 0:
+                continue
+            c = block.offsets[k] + choices[k]
+            if block.cells[c] != none:
+                stems.links[stems.cells[block.cells[c]]] += weight
+            stems.totals[stems.hidden[block.hidden[first + block.places[c]]]] += weight
 
 
 @kernel
@@ -525,6 +577,7 @@ def _sweep(
     block: Block,
     choices: np.ndarray,
     state: _State,
+    stems: _StemCounts,
     jumps: tuple[np.ndarray, np.ndarray],
     model: int,
     unit: np.float32,
@@ -541,13 +594,16 @@ def _sweep(
     """
     hidden, hidden_starts, observed, observed_starts, offsets, places, cells, weights = block
     links, totals, null, fertility, generator = state
+    stem_of, stem_cells, shares, stem_links, stem_totals = stems
+    backed = len(stem_of) > 0
     classes, width = jumps[1], jumps[0].shape[2]
     distances = jumps[0].reshape(-1)
     none, centre = len(links) - 1, width // 2
     longest = centre + 1
     origin = np.empty(longest, dtype=np.int64)
     sums, rate = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
-    more = np.ones(longest, dtype=np.float32)
+    more, stem = np.ones(longest, dtype=np.float32), np.zeros(longest, dtype=np.int64)
+    lexical = np.empty(longest, dtype=np.float32)
     made = np.empty(longest, dtype=np.int64)
     half, null_odds = np.float32(0.5), np.float32(prior.NULL / (1.0 - prior.NULL))
     for pair in range(len(hidden_starts) - 1):
@@ -561,6 +617,8 @@ def _sweep(
             if model == _FERTILITY:
                 more[j] = _ratio(fertility, hidden[first + j], made[j], weight)
             rate[j] = more[j] / totals[hidden[first + j]]
+            if backed:
+                stem[j] = stem_of[hidden[first + j]]
             origin[j] = classes[hidden[first + j]] * GAPS * width + centre - j
         # The jump from the beginning: from place -1.
         linked, following, sought = start - 1, n, start
@@ -580,6 +638,10 @@ def _sweep(
                 if cell != none:
                     links[cell] -= weight
                 totals[maker] -= weight
+                if backed:
+                    if cell != none:
+                        stem_links[stem_cells[cell]] -= weight
+                    stem_totals[stem[old]] -= weight
                 if model == _FERTILITY:
                     more[old] = _change(fertility, maker, made[old], -1, weight)
                 made[old] -= 1
@@ -589,16 +651,25 @@ def _sweep(
                 null[-1] -= weight
             here, cells_here = places[low : low + count], cells[low : low + count]
             total = np.float32(0.0)
+            if backed:
+                share = shares[word]
+                for c in range(np.uint64(count)):
+                    cell = cells_here[c]
+                    of_stem = stem_links[stem_cells[cell]] / stem_totals[stem[here[c]]]
+                    lexical[c] = links[cell] + share * of_stem
+            else:
+                for c in range(np.uint64(count)):
+                    lexical[c] = links[np.uint32(cells_here[c])]
             if model == _LEXICAL:
                 for c in range(np.uint64(count)):
-                    total += links[np.uint32(cells_here[c])] * rate[here[c]]
+                    total += lexical[c] * rate[here[c]]
                     sums[c] = total
             else:
                 ahead = distances[come_from + (min(k - linked, GAPS) - 1) * width :]
                 onward = distances[following + (min(sought - k, GAPS) - 1) * width :]
                 for c in range(np.uint64(count)):
                     j = here[c]
-                    total += links[np.uint32(cells_here[c])] * rate[j] * ahead[j] * onward[origin[j]]
+                    total += lexical[c] * rate[j] * ahead[j] * onward[origin[j]]
                     sums[c] = total
             empty = null_odds * null[word] / null[-1]
             if model != _LEXICAL:
@@ -622,6 +693,10 @@ def _sweep(
                 if cell != none:
                     links[cell] += weight
                 totals[maker] += weight
+                if backed:
+                    if cell != none:
+                        stem_links[stem_cells[cell]] += weight
+                    stem_totals[stem[place]] += weight
                 if model == _FERTILITY:
                     more[place] = _change(fertility, maker, made[place], 1, weight)
                 made[place] += 1

@@ -15,6 +15,7 @@ from align.core.kernels import kernel
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.jumps import Jumps
 from align.statistics.lexicon import Lexicon, moved
+from align.statistics.stems import Stems
 from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.text.words import WORD, WordTable
 
@@ -46,20 +47,24 @@ class LexicalPrior:
         Links of each word to NULL.
     jumps : Jumps, optional
         From the hidden words.
+    stems : Stems, optional
+        Of the words.
     """
 
     links: np.ndarray
     totals: np.ndarray
     null_links: np.ndarray
     jumps: Jumps | None = None
+    stems: Stems | None = None
 
     def plus(self, other: LexicalPrior) -> LexicalPrior:
-        """Return the sum of two, of which at most one knows of jumps."""
+        """Return the sum of two, of which at most one knows of jumps, and one of stems."""
         return LexicalPrior(
             self.links + other.links,
             self.totals + other.totals,
             self.null_links + other.null_links,
             other.jumps if self.jumps is None else self.jumps,
+            other.stems if self.stems is None else self.stems,
         )
 
 

@@ -67,19 +67,21 @@ def tables_memory(estimating: int, words: int, pairs: int) -> int:
 
 
 def sampling_memory(
-    cells: int, tokens: int, words: int, *, workers: int = 1, longest: int | None = None
+    cells: int, tokens: int, words: int, *, workers: int = 1, longest: int | None = None, stems: bool = False
 ) -> int:
     """Return what sampling takes with so many chains at a time, putting them together included.
 
-    ``longest`` are the words of the longest sentence, if that is known.
+    ``longest`` are the words of the longest sentence, if that is known; ``stems`` says whether those of the
+    words are counted too.
     """
     jumps = min(JUMPS, 3 * tokens)
     if longest is not None:
         jumps = min(jumps, 3 * JUMP_CLASSES * (2 * longest + 3))
-    together = 44 * cells
+    together = (72 if stems else 44) * cells
     # Of so long a text a word may come more often than float32 counts: the links are float64 then.
     chain = (12 if tokens < 1 << 28 else 16) * cells + 2 * tokens + 32 * words + _BLOCK
     chain += 32 * jumps  # their counts and probabilities
+    chain += 8 * cells if stems else 0
     return BASE + 200 * words + max(together, 16 * cells + workers * chain)
 
 

@@ -94,7 +94,8 @@ def sample_links(
         )
         for chain, side in product(range(schedule.chains), range(2))
     ]
-    _sample(context, lexicon, text, items, schedule)
+    stems = priors is not None and priors[0].stems is not None
+    _sample(context, lexicon, text, items, schedule, stems=stems)
     sampled = _put_together(context, lexicon, text.blocks, items)
     both = None if priors is None else load_priors(work)
     expected_links(lexicon, sampled, both).save(context.folder / LINKS)
@@ -107,13 +108,18 @@ def _sample(
     text: _Text,
     items: list[ChainItem],
     schedule: Schedule,
+    *,
+    stems: bool,
 ) -> None:
     """Have candidates found and chains run, on as many threads as have room or on the cluster."""
 
     def takes(workers: int) -> int:
         words = len(lexicon.source_counts) + len(lexicon.target_counts)
         return budget.sampling_memory(
-            lexicon.cells, text.tokens, words, workers=workers, longest=max(text.longest)
+            *(lexicon.cells, text.tokens, words),
+            workers=workers,
+            longest=max(text.longest),
+            stems=stems,
         )
 
     remote = context.engine.remote

@@ -25,6 +25,7 @@ from align.statistics.jumps import Jumps
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler import Block, ChainSettings, Schedule, Sums, run_chain
 from align.statistics.sampler_priors import LexicalPrior
+from align.statistics.stems import Stems
 from pipeline.work.checkpoint import drop_damaged, is_whole, new_checkpoint
 
 DIRECTIONS = ("forward", "reverse")
@@ -185,6 +186,9 @@ def save_priors(work: Path, priors: tuple[LexicalPrior, LexicalPrior]) -> None:
         for name, own in zip(DIRECTIONS, priors, strict=True):
             arrays = {**vars(own), "jumps": None if own.jumps is None else own.jumps.counts}
             arrays["classes"] = None if own.jumps is None else own.jumps.classes
+            del arrays["stems"]
+            if own.stems is not None:
+                arrays |= {f"stems.{part}": values for part, values in vars(own.stems).items()}
             for part, values in arrays.items():
                 if values is not None:
                     save_array(aside / f"{name}.{part}.npy", values)
@@ -199,6 +203,10 @@ def load_priors(work: Path) -> tuple[LexicalPrior, LexicalPrior]:
         found = {part: load_array(path, mapped=True) for part, path in paths.items() if path.exists()}
         counts, classes = found.pop("jumps", None), found.pop("classes", None)
         jumps = None if counts is None or classes is None else Jumps(counts, classes)
-        return LexicalPrior(**found, jumps=jumps)
+        places = {field.name: work / "priors" / f"{name}.stems.{field.name}.npy" for field in fields(Stems)}
+        stems = None
+        if all(path.exists() for path in places.values()):
+            stems = Stems(**{part: load_array(path, mapped=True) for part, path in places.items()})
+        return LexicalPrior(**found, jumps=jumps, stems=stems)
 
     return load(DIRECTIONS[0]), load(DIRECTIONS[1])

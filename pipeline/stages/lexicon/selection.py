@@ -17,6 +17,7 @@ from align.data.corpus import Corpus
 from align.statistics.candidates import check_cells
 from align.statistics.cooccurrence import Cooccurrence
 from align.statistics.lexicon import Lexicon
+from align.statistics.stems import MOST_PAIRS
 from pipeline.stages.lexicon.places import no_pair, text_folders
 from pipeline.stages.preprocess.copies import load_copies, surplus
 from pipeline.stages.preprocess.gold import SAME
@@ -124,7 +125,8 @@ class Selection:
         if self._sampled:
             check_cells(lexicon.cells)
         tokens, words = self._tokens_of(self.chosen), sum(self.sizes)
-        needed = budget.sampling_memory(lexicon.cells, tokens, words) if self._sampled else 0
+        few = self.count <= MOST_PAIRS
+        needed = budget.sampling_memory(lexicon.cells, tokens, words, stems=few) if self._sampled else 0
         self.needed = max(self.needed, needed)
         return self._fits()
 

@@ -15,6 +15,7 @@ from align.data.vocabulary import Vocabulary
 from align.model.checksums import UNCHECKED
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler_priors import SPELLING
+from align.statistics.stems import MOST_PAIRS
 from pipeline.config.options import above, at_least, between
 from pipeline.stages.lexicon.places import clear_work
 from pipeline.stages.lexicon.prior_model import load_prior, local_files, prior_counts, prior_folder
@@ -38,6 +39,7 @@ def run(
     prior_weight: Annotated[float, above(0)] = 0.05,
     chains: Annotated[int, between(-1, MAX_CHAINS)] = -1,
     spelling: Annotated[float, at_least(0)] = SPELLING,
+    stems: Annotated[float, at_least(0)] = 2.0,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
@@ -63,6 +65,9 @@ def run(
         (8 for 20,000), 0 no sampling, which is faster and less accurate.
     spelling : float
         Links that words spelt alike have before sampling, >= 0; 0 says nothing of spelling.
+    stems : float
+        Weight, in links a word, of what words of the same first letters are linked to, >= 0; 0 leaves
+        them apart. Of more than 25,000 pairs words are known well enough without.
 
     Raises
     ------
@@ -90,7 +95,10 @@ def run(
     lexicon = Lexicon.load(context.folder, mapped=True)
     context.say(f"{lexicon.cells} word pairs kept")
     if chains:
-        priors = prior_counts(lexicon, vocabularies, old, weight=prior_weight, spelling=spelling)
+        own_stems = stems if int(used.sum()) <= MOST_PAIRS else 0.0
+        priors = prior_counts(
+            lexicon, vocabularies, old, weight=prior_weight, spelling=spelling, stems=own_stems
+        )
         del vocabularies, old
         sample_links(context, lexicon, used, chains=chains, priors=priors)
     clear_work(context.folder)

@@ -14,6 +14,8 @@ from align.statistics.lexicon import Lexicon, estimate
 from align.statistics.posteriors import SCALE, Posteriors
 from align.statistics.sampler import Average, Block, ChainSettings, Schedule, Sums, run_chain
 from align.statistics.sampler_priors import LexicalPrior
+from align.statistics.stems import of_lexicon
+from align.text.words import WordTable
 
 MAX_FERTILITY = len(prior.FERTILITY) - 1
 
@@ -102,11 +104,28 @@ class Generator:
         return (x * 2685821657736338717 % 2**64 >> 40) / 2**24
 
 
-def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator, weights):
+# Eight words, two of each stem.
+SPELT = [f"{stem}{end}" for stem in ("geb", "maison", "Straße", "работ") for end in ("en", "end")]
+HALVES = [word // 2 for word in range(8)]
+NO_STEMS = sampler._stem_counts(ChainSettings.of(all_cells(8), 0, 1, Schedule(1, 1, 1, 1, 1)))
+
+
+def with_stems(lexicon, side):
+    """The stems of a direction over these words, and no counts yet of their links."""
+    table = WordTable.of(SPELT)
+    stems = of_lexicon(lexicon, table, table, weight=3.0)[side]
+    none = [np.zeros(size, dtype=np.float32) for size in (lexicon.cells, 8, 8)]
+    known = LexicalPrior(*none, stems=stems)
+    settings = ChainSettings.of(lexicon, side, 1, Schedule(1, 1, 1, 1, 1), prior=known)
+    return stems, sampler._stem_counts(settings)
+
+
+def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator, weights, stems=None):
     """Draw all links anew by the formula, all counts made from nothing each time; return the posteriors.
 
     ``allowed`` has the places each word may come from, ``links`` the place it does come from; a pair stands
-    for ``weights`` copies, which have the same links.
+    for ``weights`` copies, which have the same links. ``stems`` are those of hidden and observed words, the
+    shares of the observed words and the weight of the prior.
     """
     distances, classes = jumps
     centre = distances.shape[2] // 2
@@ -135,7 +154,14 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator,
             found_here = []
             for j, maker in enumerate(hidden[pair]):
                 both = others.count((maker, word)) + prior.LEXICAL
-                weight = both / (sum(s == maker for s, _ in others) + prior.LEXICAL * words)
+                total = sum(s == maker for s, _ in others) + prior.LEXICAL * words
+                if stems is not None:
+                    one, other, shares, mass = stems
+                    alike = [t for s, t in others if s is not None and one[s] == one[maker]]
+                    of_pair = sum(other[t] == other[word] for t in alike) + prior.LEXICAL
+                    both += shares[word] * of_pair / (len(alike) + prior.LEXICAL * words)
+                    total += mass
+                weight = both / total
                 if model > 0:
                     weight *= jump(line, before, j, k - last) * jump(line, j, after, following - k)
                 if model == 2:
@@ -160,10 +186,12 @@ def twin_sweep(hidden, observed, allowed, links, jumps, model, words, generator,
     return found
 
 
-@pytest.mark.parametrize(("least", "copies"), [(0.0, 1), (0.2, 1), (0.0, 4)])
+@pytest.mark.parametrize(
+    ("least", "copies", "stemmed"), [(0.0, 1, False), (0.2, 1, False), (0.0, 4, False), (0.0, 4, True)]
+)
 @pytest.mark.parametrize("side", [0, 1])
 @pytest.mark.parametrize("model", [0, 1, 2])
-def test_a_sweep_is_its_formula(side, model, least, copies):
+def test_a_sweep_is_its_formula(side, model, least, copies, stemmed):
     words, corpus = 8, bitext(5, 12, words=8)
     lexicon = estimate(corpus, words, words, min_probability=0.0)
     own = candidates.find(corpus, lexicon, least=least)[side]
@@ -183,6 +211,10 @@ def test_a_sweep_is_its_formula(side, model, least, copies):
     )
     table = np.append((lexicon.forward, lexicon.reverse)[side], np.float32(0))
     sampler._begin(block, choices, state, table, 0.3)
+    stems, counts = with_stems(lexicon, side) if stemmed else (None, NO_STEMS)
+    if stems is not None:
+        state.totals[:] += stems.weight
+        sampler._count_stems(block, choices, counts)
     sampler._count_fertility(block, choices, state.fertility)
     state.fertility[:] += np.float32(prior.FERTILITY_WEIGHT) * prior.FERTILITY
     generator = np.random.default_rng(1)
@@ -211,9 +243,10 @@ def test_a_sweep_is_its_formula(side, model, least, copies):
         words,
         Generator(state.generator[0]),
         weights.tolist(),
+        None if stems is None else (HALVES, HALVES, stems.shares.tolist(), float(stems.weight[0])),
     )
     sums = Sums.zeros(block)
-    sampler._sweep(block, choices, state, jumps, model, np.float32(SCALE), sums)
+    sampler._sweep(block, choices, state, counts, jumps, model, np.float32(SCALE), sums)
     assert placed() == twins
     for token, row in enumerate(expected):
         here = slice(own.offsets[token], own.offsets[token + 1])
@@ -226,7 +259,10 @@ def test_a_sweep_is_its_formula(side, model, least, copies):
         expected_fertility = recounted + prior.FERTILITY_WEIGHT * prior.FERTILITY
         np.testing.assert_allclose(state.fertility, expected_fertility, atol=1e-4)
     counted = np.repeat(weights, observed.lengths())
-    assert np.rint(state.totals.sum()) == counted[choices >= 0].sum()
+    before = 0 if stems is None else words * stems.weight[0]
+    assert np.rint(state.totals.sum() - before) == counted[choices >= 0].sum()
+    if stems is not None:
+        assert np.rint(counts.totals.sum()) == np.rint(counts.links.sum()) == counted[choices >= 0].sum()
     assert np.rint(state.null[-1]) == counted[choices < 0].sum()
 
 
