@@ -32,14 +32,15 @@ from align.statistics.sampler import (
     run_chain,
     schedule_for,
 )
-from align.statistics.sampler_priors import SPELLING, from_spelling
+from align.statistics.sampler_priors import from_spelling
+from align.statistics.stems import MOST_PAIRS, WEIGHT
 from align.text.processor import Tokens
 
 # Measured on texts cut from gold of Hansards, Swedish, Spanish, Italian and Bulgarian. Even a single pair is
 # better sampled than left to spelling and place, which alone miss half of the links and more.
 EXPECTATION = (
     "there is no model here but weights: statistics are made of the given text alone; expect an error rate "
-    "(AER) of 35 to 55 % for a single pair, 20 to 30 % for 50 pairs, 10 to 25 % for 500; for better ones run "
+    "(AER) of 35 to 55 % for a single pair, 15 to 30 % for 50 pairs, 8 to 25 % for 500; for better ones run "
     "the pipeline on a bitext (liaison run --config) and take the model it leaves in latest/train"
 )
 
@@ -144,7 +145,8 @@ def _sample(
     corpus: Corpus, lexicon: Lexicon, words: Resources, threads: Threads, seed: int
 ) -> tuple[Posteriors, ExpectedLinks]:
     """Sample the links of all pairs of a text; none has an empty side."""
-    priors = from_spelling(lexicon, words.source_words, words.target_words, weight=SPELLING)
+    stems = WEIGHT if len(corpus) <= MOST_PAIRS else 0.0
+    priors = from_spelling(lexicon, words.source_words, words.target_words, stems=stems)
     both = candidates.find(corpus, lexicon)
     schedule = schedule_for(len(corpus))
     longest = corpus.shapes().max(axis=0).tolist()

@@ -15,7 +15,7 @@ from align.core.kernels import kernel
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.jumps import Jumps
 from align.statistics.lexicon import Lexicon, moved
-from align.statistics.stems import Stems
+from align.statistics.stems import Stems, of_lexicon
 from align.text.likeness import COGNATE_LENGTH, COGNATE_RATIO, LONGEST, NAME_LENGTH, common_letters
 from align.text.words import WORD, WordTable
 
@@ -132,9 +132,14 @@ def _cells_in(lexicon: Lexicon, other: Lexicon, source_ids: np.ndarray, target_i
 
 
 def from_spelling(
-    lexicon: Lexicon, source: WordTable, target: WordTable, *, weight: float = SPELLING
+    lexicon: Lexicon,
+    source: WordTable,
+    target: WordTable,
+    *,
+    weight: float = SPELLING,
+    stems: float = 0.0,
 ) -> tuple[LexicalPrior, LexicalPrior]:
-    """Return prior counts of words spelt alike: names, numbers, punctuation and cognates.
+    """Return prior counts of words spelt alike (names, numbers, punctuation and cognates), and stems.
 
     A prior count decides for rare words and is lost among the links of frequent ones.
 
@@ -144,7 +149,9 @@ def from_spelling(
     source, target : WordTable
         The spellings of its words.
     weight : float
-        Links of a pair of words that are the same, > 0; others have :func:`likeness` times as many.
+        Links of a pair of words that are the same, >= 0; others have :func:`likeness` times as many.
+    stems : float
+        Weight of the prior by stems (:mod:`align.statistics.stems`), in counts a word; 0: none.
 
     Returns
     -------
@@ -156,7 +163,11 @@ def from_spelling(
         for words, size in ((lexicon.sources(), len(source)), (lexicon.targets, len(target)))
     )
     none, reverse_none = (np.zeros(size, dtype=np.float32) for size in (len(target), len(source)))
-    return LexicalPrior(links, totals, none), LexicalPrior(links, reverse_totals, reverse_none)
+    own = of_lexicon(lexicon, source, target, weight=stems) if stems else (None, None)
+    return (
+        LexicalPrior(links, totals, none, stems=own[0]),
+        LexicalPrior(links, reverse_totals, reverse_none, stems=own[1]),
+    )
 
 
 def likeness(lexicon: Lexicon, source: WordTable, target: WordTable) -> np.ndarray:

@@ -29,6 +29,9 @@ from align.text.words import WORD, WordTable
 # Letters that words have in common to be of one stem, without accents, in Latin letters.
 LETTERS = 4
 
+# What the prior of a word weighs, in counts.
+WEIGHT = 2.0
+
 # Of more pairs stems are not asked for: they would take half of the sampler's time again, for little.
 MOST_PAIRS = 25_000
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +18,6 @@ from align.model.shipped import MODEL, find_model
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler_priors import LexicalPrior, from_links, from_spelling
-from align.statistics.stems import of_lexicon
 from align.text.words import WordTable
 from pipeline.config.configuration import Config
 from pipeline.stages.lexicon.places import LINKS
@@ -115,11 +114,7 @@ def prior_counts(
         found.append(from_links(prior.links, prior.lexicon, lexicon, *prior.ids, weight=weight))
     if spelling > 0 or stems > 0:
         source, target = (WordTable.of_codes(*vocabulary.code_points()) for vocabulary in vocabularies)
-        found.append(from_spelling(lexicon, source, target, weight=spelling))
-    if stems > 0:
-        own = of_lexicon(lexicon, source, target, weight=stems)
-        ahead, back = found.pop()
-        found.append((replace(ahead, stems=own[0]), replace(back, stems=own[1])))
+        found.append(from_spelling(lexicon, source, target, weight=spelling, stems=stems))
     if len(found) == 2:
         (forward, reverse), (more_forward, more_reverse) = found
         return forward.plus(more_forward), reverse.plus(more_reverse)

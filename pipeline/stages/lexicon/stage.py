@@ -16,6 +16,7 @@ from align.model.checksums import UNCHECKED
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler_priors import SPELLING
 from align.statistics.stems import MOST_PAIRS
+from align.statistics.stems import WEIGHT as STEMS
 from pipeline.config.options import above, at_least, between
 from pipeline.stages.lexicon.places import clear_work
 from pipeline.stages.lexicon.prior_model import load_prior, local_files, prior_counts, prior_folder
@@ -39,7 +40,7 @@ def run(
     prior_weight: Annotated[float, above(0)] = 0.05,
     chains: Annotated[int, between(-1, MAX_CHAINS)] = -1,
     spelling: Annotated[float, at_least(0)] = SPELLING,
-    stems: Annotated[float, at_least(0)] = 2.0,
+    stems: Annotated[float, at_least(0)] = STEMS,
 ) -> None:
     """Count which words occur together, and learn which translate each other (Dice, Model 1, sampling).
 
