@@ -10,7 +10,7 @@ from pathlib import Path
 from setuptools import setup
 from setuptools.command.build_py import build_py
 
-SHIPPED = ("default",)
+SHIPPED = ("default", "en-fr")
 FOLDERS = {
     "data/sample": "pipeline/sample",
     **{f"models/{name}": f"align/models/{name}" for name in SHIPPED},

@@ -141,9 +141,11 @@ def installed(tmp_path_factory):
 
 @pytest.mark.slow
 def test_a_wheel_holds_the_shipped_weights_and_the_sample(installed):
-    for source, target in (("models/default", "align/models/default"), ("data/sample", "pipeline/sample")):
-        for path in sorted((ROOT / source).iterdir()):
-            assert (installed / target / path.name).read_bytes() == path.read_bytes()
+    places = {f"models/{name}": f"align/models/{name}" for name in ("default", "en-fr")}
+    for source, target in (places | {"data/sample": "pipeline/sample"}).items():
+        for path in (path for path in (ROOT / source).rglob("*") if path.is_file()):
+            there = installed / target / path.relative_to(ROOT / source)
+            assert there.read_bytes() == path.read_bytes()
     assert all((installed / package / "py.typed").exists() for package in ("align", "pipeline"))
     assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {
         "align",
