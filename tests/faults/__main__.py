@@ -24,7 +24,7 @@ HEAD = """# Faults
 Made by `python -m tests.faults --rounds {count} --seed {seed} --table docs/faults.md`: {count} rounds. Each
 runs one stage of a small corpus, or `links`, under one fault, then again without it. Right is *clear error*
 (one line, status 1 or 2), *stopped* (by the signal sent, in time), or *right finish*, each with the bytes of
-an undisturbed run after the second.
+an undisturbed run after the second; *not here*: the stage has no such file to damage.
 
 | fault | stage | outcome |
 | --- | --- | --- |
