@@ -44,6 +44,16 @@ def pytest_cmdline_main(config):
         option.loadscopereorder = False  # the order is made below
 
 
+def pytest_make_parametrize_id(val, argname):
+    """Name bytes and long text after their argument: two workers must collect the same names.
+
+    Packed data may hold the time they were packed at, and nobody reads them in a name.
+    """
+    if isinstance(val, bytes) or (isinstance(val, str) and len(val) > 80):
+        return argname
+    return None
+
+
 @pytest.fixture
 def real_data():
     """Return a function that gives the path of a measuring file, or skips the test naming it."""
