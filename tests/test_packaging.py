@@ -86,7 +86,7 @@ def test_the_lock_of_the_tests_names_every_dependency(python):
     extras = project()["optional-dependencies"].values()
     for line in [*project()["dependencies"], *(each for extra in extras for each in extra)]:
         wanted = Requirement(line)
-        for name in {wanted.name, *wanted.extras} - {project()["name"]} - {"test"}:
+        for name in {wanted.name, *wanted.extras} - {project()["name"]} - {"test", "docs"}:
             assert len(versions.get(name, ())) == 1, f"{name}: not in requirements/tests.lock once"
             assert versions[name][0] in wanted.specifier, f"{name} {versions[name][0]}: make the lock again"
 

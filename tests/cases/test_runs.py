@@ -489,7 +489,7 @@ def public_functions(tree):
 
 
 def test_f16_who_takes_both_directions_takes_them_by_name():
-    """So that no caller can swap them unseen. Examples of the README are run by tests/test_readme.py."""
+    """So that no caller can swap them unseen. Examples of the README are run by tests/test_pages.py."""
     for path, tree in sources("align", "pipeline"):
         for function in public_functions(tree):
             places = {each.arg for each in function.args.posonlyargs + function.args.args}
