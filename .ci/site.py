@@ -19,6 +19,7 @@ OUTSIDE = (
     "CONTRIBUTING.md",
     "SECURITY.md",
     "benchmarks/README.md",
+    "data/sample/README.md",
     "models/README.md",
     "models/en-fr/MODEL.md",
 )

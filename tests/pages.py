@@ -40,7 +40,9 @@ BY_CI = ("pip install", "python -m pytest", "python -m mkdocs")
 
 # What a page may call beside Liaison and Python.
 PROGRAMS = {
+    "awk",
     "cat",
+    "cp",
     "cut",
     "diff",
     "echo",
@@ -51,7 +53,10 @@ PROGRAMS = {
     "mkdir",
     "paste",
     "printf",
+    "sed",
     "sort",
+    "tail",
+    "tr",
     "wc",
 }
 COMMAND = re.compile(r"(liaison|python|pip|dask|[\w/]+/uv) ")

@@ -85,7 +85,7 @@ class Model(Weights):
 
     def save(
         self,
-        folder: Path,
+        folder: str | Path,
         *,
         vocabularies_from: Path | None = None,
         lexicon_from: Path | None = None,
@@ -96,7 +96,7 @@ class Model(Weights):
 
         Parameters
         ----------
-        folder : Path
+        folder : str or Path
             Where to.
         vocabularies_from, lexicon_from, vectors_from : Path, optional
             Folders that hold these very files already, written by ``Vocabulary.save``, ``Lexicon.save`` (the
@@ -104,6 +104,7 @@ class Model(Weights):
         packed : bool
             Whether numbers are written in as few bits as serve (:mod:`align.model.packing`).
         """
+        folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         given = self.resources
         for side, vocabulary, vectors in zip(
@@ -138,7 +139,7 @@ class Model(Weights):
         write_checksums(folder, reading.model_files({"sizes": sizes}))
 
     @classmethod
-    def load(cls, folder: Path) -> Model:
+    def load(cls, folder: str | Path) -> Model:
         """Read what :meth:`save` wrote; large arrays stay on disk (memory-mapped).
 
         Raises
@@ -147,6 +148,7 @@ class Model(Weights):
             If a file is missing, has other bytes than were written, is not of the form expected, or does
             not fit the others; the message names it.
         """
+        folder = Path(folder)
         described = reading.read_description(folder)
         sizes = described["sizes"]
         check(folder, reading.model_files(described)[1:])

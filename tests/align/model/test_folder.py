@@ -62,6 +62,10 @@ class TestSaved:
         Model.load(folder).save(tmp_path / "again")
         assert files(tmp_path / "again") == files(folder)
 
+    def test_a_path_may_be_a_text(self, folder, tmp_path):
+        Model.load(str(folder)).save(str(tmp_path / "again"))
+        assert files(tmp_path / "again") == files(folder)
+
     def test_weights_come_back_to_the_last_bit(self, tmp_path):
         model = toy.toy_model()
         odd = replace(model, weights=model.weights * np.pi + 1e-17)
