@@ -1,4 +1,4 @@
-"""Puts into the packages what lies beside them in a checkout: shipped models and the sample.
+"""Puts into the packages what lies beside them in a checkout: shipped models, their registry and the sample.
 
 ``models/NAME`` becomes ``align/models/NAME``, ``data/sample`` becomes ``pipeline/sample``; all else is in
 pyproject.toml.
@@ -27,6 +27,7 @@ class BuildWithData(build_py):
             return
         for source, target in FOLDERS.items():
             shutil.copytree(source, Path(self.build_lib) / target, dirs_exist_ok=True)
+        shutil.copy("models/registry.toml", Path(self.build_lib) / "align" / "models")
 
 
 setup(cmdclass={"build_py": BuildWithData})

@@ -21,6 +21,9 @@ settings.load_profile("liaison")
 # Tests start hundreds of processes: each would compile all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Models that somebody fetched on this machine are none of the tests'.
+os.environ["LIAISON_MODELS"] = str(ROOT / "none")
+
 # Not as many as there are processors: tests start processes, clusters and browsers of their own.
 WORKERS = 2
 

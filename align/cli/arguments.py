@@ -43,9 +43,15 @@ def examples_text(program: str, examples: Sequence[str]) -> str:
 
 
 def add_model(parser: argparse.ArgumentParser) -> None:
-    """Declare the option for a model that a command cannot do without."""
+    """Declare the options that choose a model."""
     parser.add_argument(
-        "-m", "--model", required=True, metavar="NAME", help="a model's folder, or a shipped model"
+        "-m", "--model", metavar="NAME", help="a model's folder, or a known model (that of --languages)"
+    )
+    parser.add_argument(
+        "--languages",
+        type=languages,
+        metavar="SOURCE-TARGET",
+        help="as en-fr; pt-BR,en where a code has a hyphen itself",
     )
 
 

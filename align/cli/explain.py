@@ -11,10 +11,11 @@ import json
 from typing import Any
 
 from align.cli.arguments import add_model
-from align.cli.loading import load_aligner
+from align.cli.loading import chosen_model, load_aligner
 from align.core.errors import InputError
 
 EXAMPLES = (
+    'explain --languages en-fr --source "It is late." --target "Il est tard."',
     'explain -m data/work/sample/latest/train --source "It is late." --target "Il est tard."',
     'explain -m data/work/sample/latest/train --source "It is late." --target "Il est tard." --json',
 )
@@ -34,7 +35,8 @@ def run(args: argparse.Namespace) -> int:
     """Explain and print."""
     if args.top < 0:
         raise InputError(f"--top {args.top}: less than 0; give a number from 0 on")
-    aligner = load_aligner(args.model, tokenized=args.tokenized)
+    model = chosen_model(args.model, args.languages)
+    aligner = load_aligner(model, tokenized=args.tokenized, languages=args.languages)
     explained = aligner.explain(args.source, args.target)
     if args.json:
         print(json.dumps(explained, ensure_ascii=False, indent=1))

@@ -47,7 +47,7 @@ EXAMPLES = (
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     origin = parser.add_mutually_exclusive_group(required=True)
-    origin.add_argument("-m", "--model", metavar="NAME", help="a model's folder, or a shipped model")
+    origin.add_argument("-m", "--model", metavar="NAME", help="a model's folder, or a known model")
     origin.add_argument("--links", metavar="FILE", help="links in the Pharaoh format")
     parser.add_argument("--source", metavar="FILE", help="with --links: its source tokens")
     parser.add_argument("--target", metavar="FILE", help="with --links: its target tokens")

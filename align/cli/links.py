@@ -10,7 +10,7 @@ translations; very frequent words count less. Where the model does not know most
 says so. Rows that came are answered
 as soon as the input pauses, so that a program can talk to this one over pipes.
 
-Without --model it is the shipped model of --languages; where there is none the default weights are taken,
+Without --model it is the known model of --languages; where there is none the default weights are taken,
 with statistics of the input itself: it is then read to its end before the first answer (but with --flush,
 where each row stands alone).
 """
@@ -24,7 +24,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import TextIO
 
-from align.cli.arguments import columns, finite, languages
+from align.cli.arguments import add_model, columns, finite
 from align.cli.loading import first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, open_as_it_comes, open_output, same_output, say
 from align.core.errors import InputError
@@ -60,15 +60,7 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
-    parser.add_argument(
-        "-m", "--model", metavar="NAME", help="a model's folder, or a shipped model (that of --languages)"
-    )
-    parser.add_argument(
-        "--languages",
-        type=languages,
-        metavar="SOURCE-TARGET",
-        help="as en-fr; pt-BR,en where a code has a hyphen itself",
-    )
+    add_model(parser)
     parser.add_argument("-i", "--input", metavar="FILE", help="default: -, the standard input")
     parser.add_argument("-o", "--output", default="-", metavar="FILE", help="default: -, the standard output")
     parser.add_argument("--format", choices=("tsv", "joint", "tmx"), help="of the input (default: tsv)")

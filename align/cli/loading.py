@@ -12,8 +12,21 @@ from align.core.kernels import TOLD
 from align.model.aligner import Aligner
 from align.model.first_use import compiling
 from align.model.own_text import EXPECTATION, NoModelWarning
-from align.model.shipped import bare_weights, find_model
+from align.model.shipped import bare_weights, find_model, first_model, model_of_languages
 from align.model.weights import remarks
+
+
+def chosen_model(model: str | None, languages: tuple[str, str] | None) -> str:
+    """Return the model to take: the one given, else that of the languages, else the first that is known.
+
+    One line on stderr says what was chosen.
+    """
+    if model is not None:
+        return model
+    name = first_model() if languages is None else model_of_languages(languages)
+    reason = "the first that is known" if languages is None else f"for {'-'.join(languages)}"
+    say(f"model {name}, {reason}; --model or --languages chooses another")
+    return name
 
 
 def load_aligner(path: str, *, tokenized: bool = False, languages: tuple[str, str] | None = None) -> Aligner:

@@ -1,13 +1,14 @@
-"""List the models that come with the library, tell about one, or make one small enough to be handed on.
+"""List the models that are known by name, tell about one, or make one small enough to be handed on.
 
-NAME is the folder of a model, or the name of a shipped one.
+NAME is the folder of a model, or the name of one that is shipped or was fetched (liaison models get NAME).
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +18,24 @@ from align.core.errors import InputError
 from align.learning.calibration import Calibration
 from align.model.folder import Model
 from align.model.packing import Limits, pack
-from align.model.reading import read_description, read_weights_description
+from align.model.reading import read_description, read_languages, read_weights_description
+from align.model.registry import ANY, entry_of
 from align.model.shipped import (
     MODEL,
     WEIGHTS,
     find_model,
     find_weights,
-    shipped_models,
-    shipped_weights,
+    is_shipped,
+    known_models,
+    known_weights,
 )
 from align.model.weights import Weights, remarks
+
+CARD = "MODEL.md"
+
+# Of tables in Markdown: a link, of which the text is told, and what stands between head and rows.
+_LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
+_RULE = re.compile(r":?-+:?")
 
 EXAMPLES = (
     "models list",
@@ -38,10 +47,14 @@ EXAMPLES = (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare what can be asked."""
-    questions = parser.add_subparsers(dest="question", required=True, metavar="{list,info,pack}")
-    questions.add_parser(
-        "list", help="name, languages, size and path of each shipped model, and of weights alone"
-    )
+    add_questions(parser)
+
+
+def add_questions(parser: argparse.ArgumentParser, *more: str) -> Any:
+    """Declare what can be asked, and return that, so that others can be declared after it."""
+    metavar = "{" + ",".join(("list", "info", "pack", *more)) + "}"
+    questions = parser.add_subparsers(dest="question", required=True, metavar=metavar)
+    questions.add_parser("list", help="a line each: name, languages, size, path, shipped or fetched, licence")
     info = questions.add_parser("info", help="what a model was trained on and holds")
     info.add_argument("name", metavar="NAME")
     info.add_argument("--json", action="store_true", help="print it as JSON")
@@ -51,27 +64,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     pack.add_argument("name", metavar="NAME")
     pack.add_argument("folder", type=Path, metavar="FOLDER", help="new, or empty")
     limits = Limits()
-    pack.add_argument(
-        "--links",
-        type=finite,
-        default=limits.links,
-        metavar="X",
-        help=f"keep pairs of words that are expected to be linked so often in the text ({limits.links:g})",
-    )
-    pack.add_argument(
-        "--words",
-        type=natural,
-        default=limits.words,
-        metavar="N",
-        help=f"keep the most frequent words of each side ({limits.words})",
-    )
-    pack.add_argument(
-        "--vectors",
-        type=natural,
-        default=limits.vectors,
-        metavar="N",
-        help=f"keep the vectors of the most frequent words of each side ({limits.vectors})",
-    )
+    for name, number, metavar, kept in (
+        ("links", finite, "X", "pairs of words that are expected to be linked so often in the text"),
+        ("words", natural, "N", "the most frequent words of each side"),
+        ("vectors", natural, "N", "the vectors of the most frequent words of each side"),
+    ):
+        default = getattr(limits, name)
+        pack.add_argument(
+            f"--{name}", type=number, default=default, metavar=metavar, help=f"keep {kept} ({default:g})"
+        )
+    return questions
 
 
 def run(args: argparse.Namespace) -> int:
@@ -88,31 +90,51 @@ def run(args: argparse.Namespace) -> int:
         say(f"{path}: {remark}")
     described = read_description(path) if is_model else read_weights_description(path / WEIGHTS)
     if args.json:
-        print(json.dumps({"path": str(path), **described}, ensure_ascii=False, indent=1))
+        told = {"path": str(path), "card": dict(_of_card(path)), **described}
+        print(json.dumps(told, ensure_ascii=False, indent=1))
         return 0
+    entry = entry_of(path)
     rows = [
         *(_of_model(path, described) if is_model else _of_weights(path)),
+        *([] if entry is None else [("licence", entry.licence)]),
+        *_of_card(path),
         ("features", f"{len(found.names)} of the groups {', '.join(found.groups)}"),
         ("calibration", _formula(found.calibration)),
         *((f"option {key}", _plain(value)) for key, value in found.options.items()),
         *((f"provenance {key}", _plain(value)) for key, value in found.provenance.items()),
     ]
-    width = max(len(name) for name, _ in rows)
-    for name, value in rows:
-        print(f"{name:<{width}}  {value}")
+    print_rows(rows)
     return 0
 
 
+def print_rows(rows: Sequence[tuple[str, Any]]) -> None:
+    """Print what is known of a model, a line each; a model may be a stranger's, a terminal obeys signs."""
+    width = max(len(name) for name, _ in rows)
+    for name, value in rows:
+        print(_printable(f"{name:<{width}}  {value}"))
+
+
+def print_listed(name: str, languages: str, size: int, place: str, state: str, licence: str) -> None:
+    """Print the line of a model in the list."""
+    named = "weights alone" if languages == ANY else languages
+    fields = name, named, f"{size / 1e6:.1f} MB", place, state, licence
+    print("\t".join(map(_printable, fields)))
+
+
 def _list() -> int:
-    found = shipped_models()
+    found = known_models()
     if not found:
         say("no models come with this installation; a model is what the stage train leaves in latest/train")
-    for path in found:
-        described = read_description(path)
-        languages = "-".join(described["text"][side]["language"] for side in ("source", "target"))
-        print(f"{path.name}\t{languages}\t{_megabytes(path)}\t{path}")
-    for path in shipped_weights():
-        print(f"{path.name}\tweights alone\t{_megabytes(path)}\t{path}")
+    for path in [*found, *known_weights()]:
+        entry = entry_of(path)
+        print_listed(
+            path.name,
+            "-".join(read_languages(path)) if path in found else ANY,
+            _size(path),
+            str(path),
+            "shipped" if is_shipped(path.name) else "fetched",
+            "" if entry is None else entry.licence,
+        )
     return 0
 
 
@@ -146,6 +168,24 @@ def _of_model(path: Path, described: Mapping[str, Any]) -> list[tuple[str, Any]]
     ]
 
 
+def _of_card(path: Path) -> Iterator[tuple[str, str]]:
+    """Yield what the tables of MODEL.md say: of two columns a row each, of more a row for each number."""
+    try:
+        lines = (path / CARD).read_text(encoding="utf-8", errors="replace").split("\n")
+    except OSError:
+        return
+    head: list[str] = []
+    for line in lines:
+        row = [_LINK.sub(r"\1", cell).strip() for cell in line.strip().strip("|").split("|")]
+        if not line.startswith("|"):
+            head = []
+        elif not head:
+            head = row
+        elif len(row) == len(head) and not _RULE.fullmatch(row[-1]):
+            figures = [f"{name} {cell}".strip() for name, cell in zip(head[1:], row[1:], strict=True)]
+            yield row[0], ", ".join(figures)
+
+
 def _formula(calibration: Calibration) -> str:
     a, b, c, d, e = calibration
     rare = f" {c:+.3f} where a word is rare" if c else ""
@@ -158,6 +198,13 @@ def _plain(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
+def _printable(text: str) -> str:
+    return "".join(sign if sign.isprintable() else " " for sign in text)
+
+
 def _megabytes(path: Path) -> str:
-    size = sum(file.stat().st_size for file in path.rglob("*") if file.is_file())
-    return f"{size / 1e6:.1f} MB"
+    return f"{_size(path) / 1e6:.1f} MB"
+
+
+def _size(path: Path) -> int:
+    return sum(file.stat().st_size for file in path.rglob("*") if file.is_file())

@@ -12,7 +12,7 @@ from typing import Any
 
 from align.cli.arguments import add_model
 from align.cli.explorer import ADDRESS, MOST_CHARACTERS, make_server
-from align.cli.loading import load_aligner
+from align.cli.loading import chosen_model, load_aligner
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.links import Link
 from align.model.aligner import Aligner
@@ -28,6 +28,7 @@ Text = str | Sequence[str]
 
 
 EXAMPLES = (
+    "serve",
     "serve -m data/work/sample/latest/train",
     "serve -m data/work/sample/latest/train --port 8080",
 )
@@ -43,8 +44,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    aligner = load_aligner(args.model)
-    page = explorer_page(aligner, args.model)
+    model = chosen_model(args.model, args.languages)
+    aligner = load_aligner(model, languages=args.languages)
+    page = explorer_page(aligner, model)
     try:
         server = make_server(
             args.port, page, lambda source, target: linked(aligner, source, target), debug="debug" in args

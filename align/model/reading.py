@@ -57,9 +57,7 @@ def read_description(folder: Path) -> dict[str, Any]:
         If the folder or the file is missing, of another format version, or a value has the wrong form.
     """
     if not folder.is_dir():
-        raise InputError(
-            f"{folder}: no such model; give a folder with a model.json, or a shipped model's name"
-        )
+        raise InputError(f"{folder}: no such model; give a folder with a model.json, or a known model's name")
     return _read(folder / "model.json", ("text", "groups", "sizes", *_WEIGHTS_HAVE))
 
 
@@ -112,6 +110,13 @@ def model_files(described: Mapping[str, Any]) -> list[str]:
     if sizes["dimensions"] is not None:
         names += [f"{side}.vectors.npy" for side in SIDES]
     return names
+
+
+def all_files() -> frozenset[str]:
+    """Return all files that a folder of a model, or of weights, may have, by their paths in it."""
+    weights = ("weights.json", CHECKSUMS)
+    described = {"sizes": {"cells": 0, "jumps": [], "dimensions": 0}}
+    return frozenset([*model_files(described), *weights])
 
 
 def table_files(*, links: bool) -> list[str]:

@@ -18,6 +18,7 @@ OTHERS = {
         "align a whole corpus, from raw text to links (the embedded sample, or --config)",
         "pipeline.run.command",
     ),
+    "models": ("list models, tell about one, or fetch one by name", "pipeline.run.models"),
     "completion": ("print what makes a shell complete commands and options", "pipeline.run.completion"),
 }
 

@@ -123,8 +123,10 @@ def _cpu_seconds() -> float:
     return seconds
 
 
-def check_space(folder: Path, size: int, what: str) -> None:
+def check_space(folder: Path, size: int, what: str, *, elsewhere: str = "give another --workdir") -> None:
     """Refuse to write ``size`` bytes where the disk has no room for them.
+
+    ``elsewhere`` says how the user can have them written to another disk.
 
     Raises
     ------
@@ -134,8 +136,8 @@ def check_space(folder: Path, size: int, what: str) -> None:
     free = shutil.disk_usage(folder).free
     if size + MARGIN > free:
         raise WorkError(
-            f"{what}: needs {show_bytes(size)} but {folder} has {show_bytes(free)} free; free space, or give "
-            "another --workdir"
+            f"{what}: needs {show_bytes(size)} but {folder} has {show_bytes(free)} free; free space, or "
+            f"{elsewhere}"
         )
 
 

@@ -16,7 +16,7 @@ from align.core.errors import InputError
 from align.model.aligner import Aligner
 from align.model.checksums import CHECKSUMS
 from align.model.folder import Model
-from align.model.shipped import shipped_weights
+from align.model.shipped import known_weights
 from align.model.weights import Weights
 from pipeline.config.configuration import Config
 from pipeline.run import runner
@@ -100,7 +100,7 @@ def test_g18_weights_alone_are_checked_too(tmp_path):
 
 
 def test_g18_shipped_weights_have_their_checksums():
-    assert all(Weights.load(folder).checked for folder in shipped_weights())
+    assert all(Weights.load(folder).checked for folder in known_weights())
 
 
 def test_g18_a_damaged_model_is_one_line_and_status_2(model, capsys):

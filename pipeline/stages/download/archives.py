@@ -11,7 +11,7 @@ import contextlib
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -73,6 +73,49 @@ def extract_pair(
         for member, target in zip(pair, targets, strict=True):
             os.replace(member.path, target)
     return targets
+
+
+def extract_folder(
+    path: Path, folder: Path, marks: Collection[str], wanted: Collection[str], *, progress: Progress
+) -> None:
+    """Take the files of one folder out of an archive, wherever it lies there, and write them to ``folder``.
+
+    Parameters
+    ----------
+    path : Path
+        The archive.
+    folder : Path
+        Where they are written; it exists.
+    marks : collection of str
+        Names of files, of which that folder, and no other, has one.
+    wanted : collection of str
+        What is written, by the path in that folder with ``/``; nothing else is.
+    progress : function
+        ``progress(iterable, total=, unit=)``.
+
+    Raises
+    ------
+    InputError
+        If the archive is cut, damaged, unsafe or too large, or does not hold exactly one such folder.
+    """
+
+    def inside(name: str) -> str | None:
+        """Return the longest end of a member's path that is wanted."""
+        parts = name.split("/")
+        return next((end for at in range(len(parts)) if (end := "/".join(parts[at:])) in wanted), None)
+
+    with _extracted(path, folder, lambda name: inside(name) is not None, progress) as (members, names):
+        found = [(member, inside(member.name) or "") for member in members]
+        roots = {member.name.removesuffix(end) for member, end in found if end in marks}
+        if len(roots) != 1:
+            raise InputError(
+                f"{path}: {len(roots)} folders with {' or '.join(marks)} in it instead of one (members: "
+                f"{_listed(names)}); make another archive"
+            )
+        for member, end in found:
+            if member.name.removesuffix(end) in roots:
+                (folder / end).parent.mkdir(parents=True, exist_ok=True)
+                os.replace(member.path, folder / end)
 
 
 def extract_one(path: Path, target: Path, ending: str, *, progress: Progress) -> Path:

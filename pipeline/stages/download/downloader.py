@@ -54,18 +54,22 @@ class SourceFile(NamedTuple):
 
 @dataclass(frozen=True)
 class Downloader:
-    """How downloads are made; ``cache`` is the folder of all, the others are options of the stage.
+    """How downloads are made; ``cache`` is the folder of all.
 
     Lines for the user go to ``say``; ``progress(iterable, total=, unit=)`` yields the items behind a bar.
+    ``retries``, ``timeout``, ``backoff`` and ``accept_changed`` are options of the stage. A file may have
+    ``most`` bytes; what to do about one that is not the expected one, ``changed`` says.
     """
 
     cache: Path
-    retries: int
-    timeout: float
-    backoff: float
-    accept_changed: bool
     say: Callable[[str], None]
     progress: Progress
+    retries: int = 5
+    timeout: float = 30.0
+    backoff: float = 1.0
+    accept_changed: bool = False
+    most: int | None = None
+    changed: str = "correct corpus.sha256 or set download.accept_changed = true"
 
     def folder(self, url: str) -> Path:
         """Return the folder of an address."""
@@ -131,7 +135,7 @@ class Downloader:
 
     def _download(self, url: str, sha256: str | None) -> SourceFile:
         path = self.folder(url) / file_name(url)
-        part = Part(path.with_name(path.name + ".part"))
+        part = Part(path.with_name(path.name + ".part"), most=self.most)
         part.settle()
         resumed = part.size
         self.say(f"downloading {url}" + (f", going on after {show_bytes(resumed)}" if resumed else ""))
@@ -149,8 +153,7 @@ class Downloader:
             if not self.accepts(found):
                 part.forget()
                 raise WrongHashError(
-                    f"{found}; the file was changed or damaged: find out which, then correct corpus.sha256 "
-                    "or set download.accept_changed = true"
+                    f"{found}; the file was changed or damaged: find out which, then {self.changed}"
                 )
         # The stamp comes first: without the renamed file it says nothing.
         write_json(_stamp(path), {"url": url, "size": part.size, "sha256": got, "modified": modified})

@@ -80,10 +80,12 @@ class Part:
     ----------
     path : Path
         Where the bytes are; the version is in ``path`` + ``.json``.
+    most : int, optional
+        So many bytes may come; any number where None.
     """
 
-    def __init__(self, path: Path) -> None:
-        self.path = path
+    def __init__(self, path: Path, *, most: int | None = None) -> None:
+        self.path, self._most = path, most
         self._about = path.with_name(path.name + ".json")
 
     @property
@@ -119,6 +121,18 @@ class Part:
         """Flush what has arrived to the disk, and note how much that is."""
         os.fsync(out.fileno())
         self._note(self._known() | {"boot": boot(), "flushed": self.size})
+
+    def check_size(self, size: int | None, url: str) -> None:
+        """Refuse to have more than may come, and forget what has.
+
+        Raises
+        ------
+        WorkError
+            If ``size`` is more.
+        """
+        if self._most is not None and size is not None and size > self._most:
+            self.forget()
+            raise WorkError(f"{url}: the server sends more than {self._most} bytes; check the address")
 
     def forget(self) -> None:
         """Remove the part."""
@@ -275,6 +289,7 @@ def _begin(response: requests.Response, url: str, part: Part, first: bytes) -> N
             f"{url}: the server sent a web page{saying}, not a file; check the address, or name a mirror"
         )
     version = _version(response)
+    part.check_size(version.total, url)
     part.begin(version)
     if version.total:
         check_space(part.path.parent, version.total, url)
@@ -287,7 +302,7 @@ def _save(response: requests.Response, part: Part, first: bytes, start: int, pro
     # Unbuffered: a killed process has written all that it took from the network.
     with naming(part.path), open(part.path, "ab", buffering=0) as out:
         for _ in progress(_written(response, first, out, part), total=steps, unit="MiB"):
-            pass
+            part.check_size(part.size, response.url)
         part.flush(out)
     if total is not None and part.size < total:
         raise TemporaryError(f"the connection was cut after {part.size} of {total} bytes")

@@ -98,13 +98,17 @@ class Meter:
         if self._members > MEMBERS:
             raise InputError(f"{self._path}: more than {MEMBERS} members in it; unpack it yourself")
         if size > min(MEMBER_SIZE, self._most):
-            raise InputError(f"{self._path}: {name!r} unpacks to {size} bytes, too many; is this a bitext?")
+            raise InputError(
+                f"{self._path}: {name!r} unpacks to {size} bytes, too many; is this the right file?"
+            )
 
     def add(self, size: int) -> None:
         """Take note of unpacked bytes."""
         self.total += size
         if self.total > self._most:
-            raise InputError(f"{self._path}: unpacks to over {self._most} bytes, too many; is this a bitext?")
+            raise InputError(
+                f"{self._path}: unpacks to over {self._most} bytes, too many; is this the right file?"
+            )
 
 
 def _tar_entries(path: Path) -> Iterator[Entry]:

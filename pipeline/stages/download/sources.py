@@ -62,7 +62,7 @@ class Sources:
             if sha256 not in (None, source.sha256):
                 found = f"{path}: its sha256 is {source.sha256} ({path.stat().st_size} bytes), not {sha256}"
                 if not self.downloader.accepts(found):
-                    raise InputError(f"{found}; correct corpus.sha256 or set download.accept_changed = true")
+                    raise InputError(f"{found}; {self.downloader.changed}")
         self.origins.setdefault(key, []).append(place)
         self.hashes.setdefault(key, []).append(source.sha256)
         return source

@@ -44,11 +44,11 @@ CORPUS_KEYS = ("source", "target", "files", "url", "tsv", "tmx", "joint", "sha25
 def run(
     context: StageContext,
     *,
-    retries: Annotated[int, at_least(0)] = 5,
-    timeout: Annotated[float, above(0)] = 30.0,
-    backoff: Annotated[float, at_least(0)] = 1.0,
+    retries: Annotated[int, at_least(0)] = Downloader.retries,
+    timeout: Annotated[float, above(0)] = Downloader.timeout,
+    backoff: Annotated[float, at_least(0)] = Downloader.backoff,
     mirror: str | None = None,
-    accept_changed: bool = False,
+    accept_changed: bool = Downloader.accept_changed,
 ) -> None:
     """Fetch what the configuration names, go on with cut downloads, check everything to its end.
 

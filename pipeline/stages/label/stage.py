@@ -16,7 +16,7 @@ from align.core.errors import InputError, WorkError
 from align.data.corpus import Corpus
 from align.learning import silver
 from align.learning.gold import from_gold
-from align.model.shipped import DEFAULT, shipped_weights
+from align.model.shipped import DEFAULT, known_weights
 from align.problems.labels import Labels
 from align.solvers import links_a_word
 from align.statistics.lexicon import Lexicon, edge_values
@@ -124,7 +124,7 @@ def wanted_labels(labels: str | None, train: int) -> str:
     """
     wanted = labels
     if wanted is None:
-        shipped = DEFAULT in [path.name for path in shipped_weights()]
+        shipped = DEFAULT in [path.name for path in known_weights()]
         return "gold" if train else "none" if shipped else "silver"
     if wanted not in KINDS:
         raise InputError(f"train.labels: {wanted!r} is no kind of labels; give one of {', '.join(KINDS)}")

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from align.cli.loading import chosen_model
 from align.cli.main import main
 from align.model import shipped
 from align.model.aligner import Aligner
@@ -222,6 +223,23 @@ class TestExplain:
         assert main([*words, "--top", "-1"]) == 2
         assert capsys.readouterr().err == "error: --top -1: less than 0; give a number from 0 on\n"
 
+    def test_the_model_is_that_of_the_languages_or_the_first(self, capsys, model, monkeypatch):
+        model.rename(model.with_name("en-fr"))
+        monkeypatch.setattr(shipped, "FOLDERS", (model.parent,))
+        words = ["explain", "--source", "the house", "--target", "la maison", "--json"]
+        told = []
+        for languages in ([], ["--languages", "en-fr"], ["--model", "en-fr"]):
+            assert main([*words, *languages]) == 0
+            told.append(capsys.readouterr())
+        assert told[0].err == "model en-fr, the first that is known; --model or --languages chooses another\n"
+        assert told[1].err == "model en-fr, for en-fr; --model or --languages chooses another\n"
+        assert (told[2].err, told[0].out, told[1].out) == ("", told[2].out, told[2].out)
+        words = ["explain", "--source", "la maison", "--target", "the house", "--languages", "fr-en"]
+        assert main(words) == 0
+        assert "1-1  maison ~ house  score" in capsys.readouterr().out
+        monkeypatch.setattr(shipped, "FOLDERS", (model, *shipped.FOLDERS[1:]))
+        assert chosen_model(None, ("en", "de")) == chosen_model(None, None) == "default"
+
 
 TEXT = {"l": "0-0 1-1\n0-0\n0-0 0-1\n\n", "s": "the house\nthe\nThe\nx\n", "t": "la maison\nla\nle La\ny\n"}
 
@@ -295,7 +313,7 @@ class TestModels:
         monkeypatch.setattr(shipped, "FOLDERS", (tmp_path,))
         status, out, err = run("models list")
         assert (status, err) == (0, "")
-        assert re.fullmatch(rf"toy\ten-fr\t\d+\.\d MB\t{re.escape(str(tmp_path / 'toy'))}\n", out)
+        assert re.fullmatch(rf"toy\ten-fr\t\d+\.\d MB\t{re.escape(str(tmp_path / 'toy'))}\tshipped\t\n", out)
 
     def test_an_empty_list(self, run, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none",))

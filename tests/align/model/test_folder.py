@@ -382,7 +382,7 @@ class TestShipped:
     def test_found_by_name_or_folder(self, folder, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none", tmp_path))
         monkeypatch.chdir(tmp_path / "model")
-        assert [path.name for path in shipped.shipped_models()] == ["model"]
+        assert [path.name for path in shipped.known_models()] == ["model"]
         assert shipped.find_model("model") == folder
         assert shipped.find_model("models/model") == folder
         assert shipped.find_model(folder) == folder
@@ -391,7 +391,7 @@ class TestShipped:
 
     def test_not_found(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none",))
-        with pytest.raises(InputError, match=r"en-xx: no such model; .* a shipped model \(none\)"):
+        with pytest.raises(InputError, match=r"en-xx: no such model; .* a known model \(none\)"):
             shipped.find_model("en-xx")
         (tmp_path / "odd").mkdir()
         with pytest.raises(InputError, match="model.json: missing, so .* is no model"):

@@ -83,14 +83,14 @@ class TestShipped:
     def test_they_are_found_by_name(self, tmp_path):
         for name in ("plain", "models/plain", tmp_path / "shipped" / "plain"):
             assert shipped.find_weights(name) == tmp_path / "shipped" / "plain"
-        assert shipped.shipped_models() == []
+        assert shipped.known_models() == []
 
     def test_they_are_no_model(self):
         with pytest.raises(InputError, match=r"plain: weights without statistics.*train\.weights=plain"):
             shipped.find_model("plain")
 
     def test_what_is_not_there_is_told_with_what_is(self):
-        with pytest.raises(InputError, match=r"other: no such weights; .*shipped ones \(plain\)"):
+        with pytest.raises(InputError, match=r"other: no such weights; .*known ones \(plain\)"):
             shipped.find_weights("other")
 
 

@@ -197,7 +197,9 @@ def test_a_bomb_is_refused_before_it_is_written(extract, monkeypatch, packer):
     monkeypatch.setattr(members, "RATIO_FREE", 1 << 20)
     written = []
     monkeypatch.setattr(archives, "check_space", lambda *arguments: written.append(arguments))
-    with pytest.raises(InputError, match=r"'bomb\.en' unpacks to 20000000 bytes, too many; is this a bitext"):
+    with pytest.raises(
+        InputError, match=r"'bomb\.en' unpacks to 20000000 bytes, too many; is this the right file"
+    ):
         extract(packer({"bomb.en": b"\0" * 20_000_000, "b.fr": FR}))
     assert written == []
 
@@ -205,7 +207,7 @@ def test_a_bomb_is_refused_before_it_is_written(extract, monkeypatch, packer):
 @pytest.mark.parametrize("packer", [tgz, packed_zip])
 def test_members_nobody_asked_for_count_too(extract, monkeypatch, packer):
     monkeypatch.setattr(members, "RATIO_FREE", 1 << 20)
-    with pytest.raises(InputError, match=r"unpacks to over \d+ bytes, too many; is this a bitext"):
+    with pytest.raises(InputError, match=r"unpacks to over \d+ bytes, too many; is this the right file"):
         extract(packer({f"{i}.bin": b"\0" * 1_000_000 for i in range(30)}))
 
 
@@ -294,7 +296,7 @@ def test_packed_files_are_checked_and_unpacked(tmp_path, monkeypatch):
         check_packed(tmp_path / "a", progress=plain)
     monkeypatch.setattr(members, "RATIO_FREE", 1 << 20)
     (tmp_path / "a").write_bytes(gzip.compress(b"\0" * 30_000_000))
-    with pytest.raises(InputError, match="unpacks to over .* too many; is this a bitext"):
+    with pytest.raises(InputError, match="unpacks to over .* too many; is this the right file"):
         unpack(tmp_path / "a", tmp_path / "b", progress=plain)
 
 

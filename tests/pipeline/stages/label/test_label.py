@@ -92,7 +92,7 @@ def context(stages):
 @pytest.fixture(autouse=True)
 def _nothing_is_shipped(monkeypatch):
     """So that labels are silver where nothing else is said."""
-    monkeypatch.setattr(label, "shipped_weights", list)
+    monkeypatch.setattr(label, "known_weights", list)
 
 
 def made(context):
@@ -189,7 +189,7 @@ def test_both_kinds_stand_one_after_the_other(context):
     ],
 )
 def test_what_is_not_said_follows_from_the_gold(labels, train, shipped, expected, monkeypatch):
-    monkeypatch.setattr(label, "shipped_weights", lambda: [Path("models/default")] if shipped else [])
+    monkeypatch.setattr(label, "known_weights", lambda: [Path("models/default")] if shipped else [])
     assert label.wanted_labels(labels, train) == expected
 
 
