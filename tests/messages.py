@@ -56,7 +56,7 @@ def section(path):
     for _, text in sorted(messages(tree)):
         what, _, remedy = text.rpartition("; ")
         cells = (what, remedy) if what else (remedy, "")
-        row = " | ".join(cell.replace("|", "\\|").replace("<", "\\<") for cell in cells)
+        row = " | ".join(cell.replace("|", "\\|").replace("<", "&lt;") for cell in cells)
         if row not in rows:
             rows.append(row)
     if not rows:

@@ -4,13 +4,13 @@ from tests.messages import PAGE, page
 
 # The remedy is in what is put in; or nobody sees it, because another error has stopped the stage.
 PUT_IN = {
-    r"| \<where>:1: \<every> \<has> \<number> \<name>\<plural>: is this \<what>? \<doing> |  |",
-    r"| \<where>: no section [\<section>]\<nearest> |  |",
-    r"| \<where>: [\<section>] has no key \<key>\<elsewhere>\<nearest> |  |",
-    r"| featurize.\<error> |  |",
-    r"| train.weights: \<error> |  |",
-    r"| train: \<error> (train.cost_fn, train.cost_fp, train.lam) |  |",
-    r"| \<name>: stopped |  |",
+    r"| <where>:1: <every> <has> <number> <name><plural>: is this <what>? <doing> |  |",
+    r"| <where>: no section [<section>]<nearest> |  |",
+    r"| <where>: [<section>] has no key <key><elsewhere><nearest> |  |",
+    r"| featurize.<error> |  |",
+    r"| train.weights: <error> |  |",
+    r"| train: <error> (train.cost_fn, train.cost_fp, train.lam) |  |",
+    r"| <name>: stopped |  |",
 }
 
 
@@ -21,5 +21,5 @@ def test_the_page_is_made_from_the_code():
 def test_every_message_says_what_to_do():
     rows = [line for line in page().split("\n") if line.startswith("| ") and not line.startswith("| what")]
     assert len(rows) > 300
-    silent = [row for row in rows if row.endswith(" |  |") and row not in PUT_IN]
+    silent = [row for row in rows if row.endswith(" |  |") and row.replace("&lt;", "<") not in PUT_IN]
     assert not silent, "\n".join(silent)

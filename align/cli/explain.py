@@ -1,7 +1,8 @@
 """Say why a model links what it links in one sentence pair.
 
 Each link has a score, its confidence (the probability that it is right) and the contributions of the
-features, weight times value, which sum to the score. Without --json the largest are shown.
+features, weight times value, which sum to the score. Without --json the largest are shown, in plain words
+and with their names (docs/features.md tells about all of them).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, load_aligner
 from align.core.errors import InputError
+from align.model.meanings import in_words
 
 EXAMPLES = (
     'explain --languages en-fr --source "It is late." --target "Il est tard."',
@@ -57,7 +59,7 @@ def _lines(explained: dict[str, Any], top: int) -> list[str]:
             f"  confidence {link['confidence']:.3f}"
         )
         shares = sorted(link["contributions"].items(), key=lambda item: (-abs(item[1]), item[0]))
-        lines += [f"      {share:+.3f}  {name}" for name, share in shares[:top]]
+        lines += [f"      {share:+.3f}  {in_words(name)} ({name})" for name, share in shares[:top]]
         rest = sum(share for _, share in shares[top:])
         if len(shares) > top:
             lines.append(f"      {rest:+.3f}  {len(shares) - top} more")

@@ -21,7 +21,7 @@ const UNSPACED = new RegExp(`[${["Han", "Hiragana", "Katakana", "Thai", "Lao", "
 // Turn the data of the page into pairs with edges: predicted and gold links together, each of one kind.
 function prepare(data) {
   return data.pairs.map((pair) => {
-    const edges = edgesOf(pair, data.names);
+    const edges = edgesOf(pair, data);
     const counts = {};
     for (const edge of edges) counts[edge.kind] = (counts[edge.kind] || 0) + 1;
     return {
@@ -39,10 +39,10 @@ function prepare(data) {
   });
 }
 
-function edgesOf(pair, names) {
+function edgesOf(pair, {names, words}) {
   const edges = new Map();
   for (const [source, target, confidence, score = null, parts = [], others = 0] of pair.links) {
-    const reasons = parts.map(([name, value]) => ({name: names[name], value}));
+    const reasons = parts.map(([name, value]) => ({name: names[name], words: words[name], value}));
     edges.set(`${source} ${target}`, {
       source, target, confidence, score, reasons, others, linked: true, kind: kindByConfidence(confidence),
     });

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 from align.evaluation.metrics import FIGURES, figures, statistics
 from align.links import Link
+from align.model.meanings import in_words
 
 KINDS = ("gold", "corpus", "own")
 
@@ -63,7 +64,8 @@ def as_json(pairs: Sequence[ShownPair], *, contributions: int = 8) -> dict[str, 
     Returns
     -------
     dict
-        ``names``: the names of all contributions that occur; ``pairs``: one object a pair. A link is
+        ``names``: the names of all contributions that occur, ``words``: each in plain words; ``pairs``: one
+        object a pair. A link is
         ``[source, target, confidence, score, [[name index, value], ...], others]``, a gold link
         ``[source, target, 1 sure or 0 possible]``.
     """
@@ -86,7 +88,7 @@ def as_json(pairs: Sequence[ShownPair], *, contributions: int = 8) -> dict[str, 
             row["gold"] = [[link.source, link.target, int(link.sure)] for link in pair.gold]
             row["figures"] = of_pair
         rows.append(row)
-    return {"names": list(names), "pairs": rows}
+    return {"names": list(names), "words": list(map(in_words, names)), "pairs": rows}
 
 
 def _figures(pairs: Sequence[ShownPair]) -> list[dict[str, float | None]]:

@@ -56,17 +56,17 @@ function describe(pair, edge) {
 
 function contributions(pair, edge, several) {
   const rows = [...edge.reasons];
-  if (edge.others) rows.push({name: "all others", value: edge.others});
+  if (edge.others) rows.push({name: "", words: "all others", value: edge.others});
   const largest = Math.max(...rows.map((row) => Math.abs(row.value)));
   const list = make("ul", {class: "bars"});
   const names = [quoted(pair.source[edge.source]), " – ", quoted(pair.target[edge.target])];
   if (several) list.append(make("li", {class: "of"}, ...names));
-  for (const {name, value} of rows) {
+  for (const {name, words, value} of rows) {
     const bar = make("span", {class: `bar ${value < 0 ? "against" : "for"}`, "aria-hidden": "true"});
     bar.style.setProperty("--part", Math.abs(value) / largest);
     const number = `${value < 0 ? "−" : "+"}${decimal(Math.abs(value))}`;
     list.append(make("li", {},
-      make("span", {class: "name", title: name}, name), bar, make("span", {class: "number"}, number)));
+      make("span", {class: "name", title: name ? `${words} (${name})` : words}, words), bar, make("span", {class: "number"}, number)));
   }
   return list;
 }

@@ -40,7 +40,7 @@ def diagonal(count, score=0.95):
 
 def examples():
     """Gold pairs with AER 0.25, 0, undefined, 1, and pairs of the corpus."""
-    why = {(0, 0): Reason(1.5, 0.9, {"cosine": 2.0, "position": -0.75, "bias": 0.25})}
+    why = {(0, 0): Reason(1.5, 0.9, {"cosine": 2.0, "both_first": -0.75, "bias": 0.25})}
     return [
         gold(
             1,
@@ -261,10 +261,12 @@ class TestPair:
         page.hover("#matrix td.sure")
         assert "the – la right, sure confidence 0.90, score 1.50" in page.inner_text("#reasons .edge")
         assert page.locator("#reasons .bars li").all_inner_texts() == [
-            "cosine\n+2.00",
-            "position\n−0.75",
-            "bias\n+0.25",
+            "vectors: likeness of meaning\n+2.00",
+            "place: both words are the first\n−0.75",
+            "readiness to link\n+0.25",
         ]
+        names = page.locator("#reasons .bars .name").evaluate_all("all => all.map((each) => each.title)")
+        assert names[0] == "vectors: likeness of meaning (cosine)"
         assert page.locator("#lines .line.on").count() == 1
         assert page.locator("#lines .word.on").all_inner_texts() == ["the", "la"]
 

@@ -11,6 +11,7 @@ from align.cli.loading import chosen_model
 from align.cli.main import main
 from align.model import shipped
 from align.model.aligner import Aligner
+from align.model.meanings import in_words
 from tests.align import toy
 from tests.align.model.test_folder import with_links
 
@@ -212,7 +213,8 @@ class TestExplain:
         assert main(["explain", "--model", str(model), *words]) == 0
         lines = capsys.readouterr().out.split("\n")
         assert re.fullmatch(r"0-0  the ~ le  score \d\.\d{3}  confidence 0\.\d{3}", lines[0])
-        assert re.fullmatch(r" +[+-]\d\.\d{3}  \w+", lines[1])
+        words, name = re.fullmatch(r" +[+-]\d\.\d{3}  (.+) \((\w+)\)", lines[1]).groups()
+        assert words == in_words(name) != name
         assert re.fullmatch(r" +[+-]\d\.\d{3}  \d+ more", lines[2])
         assert "source words without a link: 2 here" in lines
 

@@ -80,6 +80,7 @@ class TestPairs:
         found = as_json([pair(part="test", score=0.75)])
         assert found == {
             "names": [],
+            "words": [],
             "pairs": [
                 {
                     "kind": "gold",
@@ -118,6 +119,16 @@ class TestPairs:
         found = as_json([pair(links=[Link(0, 0)], reasons={(0, 0): reason})], contributions=2)
         assert found["names"] == ["a", "b"]
         assert found["pairs"][0]["links"] == [[0, 0, None, 0.0, [[0, -0.5], [1, 0.5]], 0.5]]
+
+    def test_contributions_have_their_plain_words_beside_their_names(self):
+        reason = Reason(0.5, None, {"cosine": 0.5, "product_3": 0.25, "mine": 0.125})
+        found = as_json([pair(links=[Link(0, 0)], reasons={(0, 0): reason})])
+        assert found["names"] == ["cosine", "product_3", "mine"]
+        assert found["words"] == [
+            "vectors: likeness of meaning",
+            "vectors: both words in dimension 3",
+            "mine",
+        ]
 
     def test_the_confidence_a_link_came_with_goes_before_that_of_its_reason(self):
         shown = pair(links=[Link(0, 0, score=0.9)], reasons={(0, 0): Reason(1.0, 0.1, {})})
