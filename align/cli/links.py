@@ -47,6 +47,7 @@ _ADVICE = Advice(
     encoding="convert it first: iconv -f latin-1 -t utf-8",
     tsv="give it as --input with --format tsv, or take the tabs out of the sentences",
     joint="give it as --input with --format joint",
+    kind="give it with --format {}".format,
     columns="--columns {}".format,
 )
 

@@ -16,6 +16,8 @@ class Advice(NamedTuple):
     # Where two files were expected, and one of them has both sides with a TAB between; the same with bars.
     tsv: str = "read it as kind 'tsv'"
     joint: str = "read it as kind 'joint'"
+    # How another kind of input is named, given it: tsv, joint, tmx.
+    kind: Callable[[str], str] = "read it as kind '{}'".format
     # How columns are chosen, given those to choose, as 2,3.
     columns: Callable[[str], str] = "columns={}".format
 

@@ -366,11 +366,11 @@ def _hint(kind: str, row: Row, line: bytes, advice: Advice) -> str:
     if row.problem == "encoding":
         return advice.encoding
     if line.lstrip().startswith((b"<?xml", b"<tmx", b"<!DOCTYPE tmx")):
-        return "this looks like TMX: say so"
+        return f"this looks like TMX: {advice.kind('tmx')}"
     if kind != "tsv" and line.count(b"\t") == 1:
-        return "this looks like TSV (source TAB target): say so"
+        return f"this looks like TSV (source TAB target): {advice.kind('tsv')}"
     if kind != "joint" and line.count(b" ||| ") == 1:
-        return "this looks like the joint format (source ||| target): say so"
+        return f"this looks like the joint format (source ||| target): {advice.kind('joint')}"
     if kind == "joint" and b"|||" in line and line.count(b" ||| ") < 2:
         return "put one space before and one after the bars"
     number = len(fields_of(line.decode(errors="replace"), kind)) if kind in WITH_COLUMNS else 0

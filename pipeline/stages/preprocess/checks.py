@@ -34,6 +34,7 @@ ADVICE = LIBRARY._replace(
     encoding="set the encoding of the text (corpus.encoding), e.g. latin-1",
     tsv="set corpus.tsv instead of corpus.files, or take the tabs out of the sentences",
     joint="set corpus.joint instead of corpus.files",
+    kind="set corpus.{}".format,
     columns="--set corpus.columns={}".format,
 )
 GOLD_ADVICE = ADVICE._replace(

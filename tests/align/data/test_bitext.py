@@ -146,8 +146,8 @@ def test_encodings_that_cannot_be_cut_into_lines_are_refused(encoding, message):
 
 HINTS = {
     ("joint", "select a file||| x"): r"c:1: 0 separators .*rows are bad; put one space before and one after",
-    ("joint", "a\tb"): r"c:1: .*this looks like TSV",
-    ("joint", '<?xml version="1.0"?>'): r"c:1: .*this looks like TMX",
+    ("joint", "a\tb"): r"c:1: .*this looks like TSV \(source TAB target\): read it as kind 'tsv'",
+    ("joint", '<?xml version="1.0"?>'): r"c:1: .*this looks like TMX: read it as kind 'tmx'",
     ("joint", "a b"): r"c:1: .*each line must be 'source \|\|\| target'",
     ("tsv", "a ||| b"): r"c:1: .*this looks like the joint format",
     ("tsv", "a b"): r"c:1: 1 field.* 51 of the first 51 rows are bad; each line must be 'source TAB target'",
