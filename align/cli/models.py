@@ -41,7 +41,6 @@ EXAMPLES = (
     "models list",
     "models info data/work/sample/latest/train",
     "models pack data/work/sample/latest/train sample-packed",
-    "models pack data/work/sample/latest/train sample-packed",
 )
 
 

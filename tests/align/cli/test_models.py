@@ -68,7 +68,9 @@ class TestLinks:
         rows = "house ||| maison\n" * 500
         status, out, err = run("links --model toy -o out --sentence-scores sums", stdin=rows)
         assert (status, out) == (2, "")
-        assert "51 of the first 51 rows are bad; this looks like the joint format (source ||| target): " in err
+        assert (
+            "51 of the first 51 rows are bad; this looks like the joint format (source ||| target): " in err
+        )
         assert "give it with --format joint" in err
         assert not Path("out").exists()
         assert not Path("sums").exists()
