@@ -5,8 +5,10 @@ import re
 import shutil
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
+from email import message_from_string
 from pathlib import Path
 
 import pytest
@@ -15,8 +17,8 @@ from packaging.requirements import Requirement
 from packaging.specifiers import SpecifierSet
 
 import align
+from tests.runs import FAST, ROOT
 
-ROOT = Path(__file__).resolve().parent.parent
 CONDA_NAMES = {
     "fasttext-community": "fasttext",
     "matplotlib": "matplotlib-base",
@@ -124,47 +126,126 @@ def test_licence():
     assert "Apache License" in (ROOT / "LICENSE").read_text(encoding="utf-8")
 
 
+BUILD = """
+import sys, setuptools.build_meta as b
+into, *kinds = sys.argv[1:]  # building changes them
+for kind in kinds:
+    getattr(b, f"build_{kind}")(into)
+"""
+
+
+def build(folder, into, *kinds):
+    into.mkdir()
+    command = [sys.executable, "-c", BUILD, str(into), *kinds]
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.fixture(scope="module")
-def installed(tmp_path_factory):
-    """The wheel as it is installed; built from a copy, for building leaves folders behind."""
+def built(tmp_path_factory):
+    """A folder with the wheel and the source distribution; of a copy, for building leaves folders behind."""
     copy = tmp_path_factory.mktemp("built") / "project"
-    kept = shutil.ignore_patterns(".*", "work", "tests", "__pycache__", "*.egg-info", "build")
-    shutil.copytree(ROOT, copy, ignore=kept)
-    command = [sys.executable, "-c", "import setuptools.build_meta as b; print(b.build_wheel('.'))"]
-    built = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
-    assert built.returncode == 0, built.stderr
-    folder = copy.parent / "installed"
-    with zipfile.ZipFile(next(copy.glob("*.whl"))) as wheel:
-        wheel.extractall(folder)
-    return folder
+    left = shutil.ignore_patterns(".*", "tests", "__pycache__", "*.egg-info", "build", "dist", "site")
+
+    def left_out(folder, names):
+        results = {"work"} if Path(folder) == ROOT / "data" else set()
+        return left(folder, names) | results
+
+    shutil.copytree(ROOT, copy, ignore=left_out)
+    build(copy, copy.parent / "dist", "sdist", "wheel")
+    return copy.parent / "dist"
+
+
+@pytest.fixture(scope="module")
+def installed(built):
+    """The modules of the wheel in an environment of their own, with what they need from that of the tests."""
+    place = built.parent / "environment"
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", place], check=True)
+    python = place / "bin" / "python"
+    where = [python, "-c", "import sysconfig; print(sysconfig.get_path('purelib'))"]
+    modules = Path(subprocess.run(where, capture_output=True, text=True, check=True).stdout.strip())
+    # Folders alone: what another .pth file names, such as the checkout, is not named by this one.
+    others = [path for path in sys.path if path.endswith("site-packages")]
+    (modules / "others.pth").write_text("\n".join(others) + "\n", encoding="utf-8")
+    words = ["-m", "pip", "--python", python, "install", "--quiet", "--no-index", "--no-deps"]
+    wheel = next(built.glob("*.whl"))
+    subprocess.run([sys.executable, *words, "--ignore-installed", wheel], check=True)
+    return modules
+
+
+def contents(wheel):
+    """Return the checksum of each file of a wheel, but of the list of them."""
+    with zipfile.ZipFile(wheel) as archive:
+        return {
+            each.filename: each.CRC for each in archive.infolist() if not each.filename.endswith("RECORD")
+        }
+
+
+@pytest.mark.slow
+def test_the_source_distribution_builds_the_same_wheel(built, tmp_path):
+    with tarfile.open(next(built.glob("*.tar.gz"))) as archive:
+        archive.extractall(tmp_path, filter="data")
+    build(next(tmp_path.iterdir()), tmp_path / "dist", "wheel")
+    assert contents(next((tmp_path / "dist").glob("*.whl"))) == contents(next(built.glob("*.whl")))
+
+
+@pytest.mark.slow
+def test_the_wheel_is_small_and_says_what_it_is(built, installed):
+    assert next(built.glob("*.whl")).stat().st_size < 16e6
+    told = message_from_string(
+        (next(installed.glob("liaison*.dist-info")) / "METADATA").read_text(encoding="utf-8")
+    )
+    assert told.get_all("Classifier") == project()["classifiers"]
+    assert SpecifierSet(told["Requires-Python"]) == SpecifierSet(project()["requires-python"])
+    needed = {str(Requirement(each)) for each in told.get_all("Requires-Dist") if "extra ==" not in each}
+    assert needed == {str(Requirement(each)) for each in project()["dependencies"]}
 
 
 @pytest.mark.slow
 def test_a_wheel_holds_the_shipped_weights_and_the_sample(installed):
-    places = {f"models/{name}": f"align/models/{name}" for name in ("default", "en-fr")}
+    places = {f"models/{name}": f"align/models/{name}" for name in ("default", "en-fr", "registry.toml")}
     for source, target in (places | {"data/sample": "pipeline/sample"}).items():
-        for path in (path for path in (ROOT / source).rglob("*") if path.is_file()):
+        for path in (path for path in [ROOT / source, *(ROOT / source).rglob("*")] if path.is_file()):
             there = installed / target / path.relative_to(ROOT / source)
             assert there.read_bytes() == path.read_bytes()
     assert all((installed / package / "py.typed").exists() for package in ("align", "pipeline"))
-    assert {path.name for path in installed.iterdir() if not path.name.endswith(".dist-info")} == {
-        "align",
-        "pipeline",
-    }
+    for package in ("align", "pipeline"):
+        modules = [
+            {path.relative_to(place) for path in (place / package).rglob("*.py")}
+            for place in (ROOT, installed)
+        ]
+        assert modules[0] == modules[1]
+    there = {path.name for path in installed.iterdir() if path.suffix not in (".dist-info", ".pth")}
+    assert there == {"align", "pipeline"}
 
 
 @pytest.mark.slow
-def test_the_sample_runs_without_a_checkout(installed, tmp_path):
-    """In an empty folder but for a module of the user's own with our name."""
+@pytest.mark.timeout(900)
+def test_an_installed_wheel_aligns_a_sentence_and_the_sample(installed, tmp_path):
+    """In an empty folder but for a module of the user's own with our name, and an empty home."""
     (tmp_path / "align.py").write_text("print('mine')\n", encoding="utf-8")
-    entry = next(installed.glob("*.dist-info")) / "entry_points.txt"
-    name, function = re.search(
-        r"^liaison = ([\w.]+):(\w+)$", entry.read_text(encoding="utf-8"), re.M
-    ).groups()
-    code = f"import sys; del sys.path[0]; from {name} import {function}; sys.exit({function}())"
-    command = [sys.executable, "-c", code, "run", "--stage", "preprocess", "--jobs", "1"]
-    environment = {**os.environ, "PYTHONPATH": str(installed)}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
+    scripts = Path(str(installed).partition("lib")[0]) / "bin"
+    environment = {"HOME": str(tmp_path / "home"), "PATH": os.pathsep.join([str(scripts), os.defpath])}
+
+    def liaison(*words, stdin=""):
+        done = subprocess.run(
+            ["liaison", *words],
+            cwd=tmp_path,
+            env=environment,
+            input=stdin,
+            capture_output=True,
+            encoding="utf-8",
+            check=False,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout, done.stderr
+
+    row = "It is late.\tIl est tard.\n"
+    assert liaison("links", "--languages", "en-fr", stdin=row)[0] == "0-0 1-1 2-2 3-3\n"
+    # Nothing is compiled the second time, which would be told.
+    assert liaison("links", "--languages", "en-fr", stdin=row) == ("0-0 1-1 2-2 3-3\n", "")
+    told = liaison("run", *(word for each in FAST for word in ("--set", each)))[0]
+    assert told.startswith("AER 0.")
     latest = tmp_path / "data" / "work" / "sample" / "latest"
-    assert (latest / "preprocess" / "source.txt").read_bytes().count(b"\n") == 710
+    assert (latest / "align" / "links.txt").read_bytes().count(b"\n") == 710
+    assert (latest / "inspect" / "report.html").stat().st_size > 100_000
