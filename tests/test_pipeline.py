@@ -8,6 +8,7 @@ import shutil
 import signal
 import time
 
+import pyarrow.parquet as pq
 import pytest
 
 from pipeline.run.graph import STAGES
@@ -45,6 +46,21 @@ def test_every_stage_leaves_its_results(done):
     pattern = r"AER 0\.\d{4} P 0\.\d{4} R 0\.\d{4} F1 0\.\d{4} pairs 140 links \d+ sure \d+ possible \d+"
     assert re.fullmatch(pattern, ran.stdout.strip().split("\n")[-1])
     assert (latest / "inspect" / "report.html").stat().st_size > 10_000
+
+
+def test_the_table_of_gold_links_says_what_the_error_rate_counts(done):
+    latest = done[0] / "sample" / "latest"
+    table = pq.read_table(latest / "evaluate" / "links.parquet").to_pydict()
+    report = json.loads((latest / "evaluate" / "evaluation.json").read_text())
+    numbered = zip(table["line"], table["gold"], strict=True)
+    test = [kind for line, kind in numbered if line > report["train_pairs"]]
+    assert len(test) == report["links"]
+    assert test.count("sure") == report["sure_matched"]
+    assert len(test) - test.count("none") == report["possible_matched"]
+    for side in ("source", "target"):
+        text = (latest / "preprocess" / f"gold.{side}.txt").read_text(encoding="utf-8").split("\n")
+        rows = zip(table["line"], table[side], table[f"{side}_word"], strict=True)
+        assert all(text[line - 1].split(" ")[token] == word for line, token, word in rows)
 
 
 def test_a_second_run_skips_everything_and_tells_the_result_again(done):

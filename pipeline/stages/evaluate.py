@@ -1,7 +1,9 @@
 """Stage ``evaluate``: the alignment error rate on gold, with intervals, and agreement with silver labels.
 
 Leaves ``evaluation.json``, the same as a table in ``evaluation.txt``, and ``gold.links.txt``: the model's
-links of every gold pair, training part included, with their confidences.
+links of every gold pair, training part included, with their confidences. ``links.parquet`` has a row for each
+of these: line (from 1), source and target token (from 0), the two words, confidence, and what the gold says
+(sure, possible, none).
 """
 
 from __future__ import annotations
@@ -12,7 +14,8 @@ from typing import Annotated, Any
 import numpy as np
 
 from align.core.arrays import load_array
-from align.core.files import text_file
+from align.core.files import byte_file, text_file
+from align.core.ragged import SIDES
 from align.data.corpus import Corpus
 from align.evaluation import metrics
 from align.features import PairBlock
@@ -65,6 +68,8 @@ def run(
         links = _links_of(aligner, corpus, bias, posteriors)
     with text_file(context.folder / "gold.links.txt") as out:
         out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
+    if gold is not None:
+        _write_table(context, links, gold)
     train = context.option("gold.train")
     counts = metrics.statistics(links[train:], gold.links[train:]) if gold else NO_COUNTS
     score = metrics.score(counts)
@@ -112,6 +117,30 @@ def run(
         context.say(line)
     context.note("evaluation", score.as_dict())
     context.result(score.line())
+
+
+def _write_table(context: StageContext, links: list[list[Link]], gold: Gold) -> None:
+    """Write the links of all gold pairs as a table."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    texts = []
+    for side in SIDES:
+        with open(context.inputs["preprocess"] / f"gold.{side}.txt", encoding="utf-8", newline="\n") as file:
+            texts.append([line.rstrip("\n").split(" ") for line in file])
+    rows = []
+    for line, (found, known, source, target) in enumerate(zip(links, gold.links, *texts, strict=True), 1):
+        kinds = {(link.source, link.target): "sure" if link.sure else "possible" for link in known}
+        rows += [
+            (line, j, k, source[j], target[k], confidence, kinds.get((j, k), "none"))
+            for j, k, _, confidence in found
+        ]
+    types = (pa.int64(), pa.int32(), pa.int32(), pa.string(), pa.string(), pa.float32(), pa.string())
+    names = ("line", "source", "target", "source_word", "target_word", "confidence", "gold")
+    columns = zip(*rows, strict=True) if rows else ([],) * len(names)
+    arrays = [pa.array(list(column), kind) for column, kind in zip(columns, types, strict=True)]
+    with byte_file(context.folder / "links.parquet") as out:
+        pq.write_table(pa.table(arrays, names=list(names)), out, compression="zstd")
 
 
 def _copies_of_training(context: StageContext, train: int) -> np.ndarray:

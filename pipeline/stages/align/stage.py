@@ -6,7 +6,8 @@ Leaves, line N for input line N:
   line where a pair has none or was rejected;
 * ``scores.txt``: the score of the pair in [0, 1] (:class:`align.model.alignments.Alignments`), empty where it
   was rejected;
-* ``links.parquet``: one row a link: line (from 1), source and target token (from 0), score, confidence.
+* ``links.parquet``: one row a link: line (from 1), source and target token (from 0), the two words, score,
+  confidence.
 
 The parts of a pair that was split are put together again. Gold pairs are no lines of the corpus.
 """
@@ -96,9 +97,10 @@ def run(
     with _journal(context.folder, blocks, made) as journal, _first_use(context, model):
         done = _align(context, blocks, journal)
         give_back()  # the table is made without the model
-        write_table(context.folder / _ROWS, context.folder / TABLE, done.links)
-        for side in SIDES:
-            copy_file(preprocess / f"{side}.txt", context.folder / f"{side}.txt")
+        texts = {side: context.folder / f"{side}.txt" for side in SIDES}
+        for side, text in texts.items():
+            copy_file(preprocess / f"{side}.txt", text)
+        write_table(context.folder / _ROWS, context.folder / TABLE, done.links, texts)
         journal.remove()
     (context.folder / _ROWS).unlink()
     mean = done.total / done.pairs if done.pairs else None

@@ -114,7 +114,8 @@ class TestLines:
     def test_the_table(self, inputs, tmp_path):
         run(inputs, tmp_path / "out")
         table = pq.read_table(tmp_path / "out" / "links.parquet")
-        assert table.schema.names == ["line", "source", "target", "score", "confidence"]
+        names = ["line", "source", "target", "source_word", "target_word", "score", "confidence"]
+        assert table.schema.names == names
         rows = table.to_pylist()
         flat = [
             (number, *map(int, link.split("-")))
@@ -124,6 +125,11 @@ class TestLines:
         ]
         assert [(row["line"], row["source"], row["target"]) for row in rows] == flat
         assert all(0 <= row["confidence"] <= 1 for row in rows)
+        for side in ("source", "target"):
+            tokens = [line.split(" ") for line in lines_of(tmp_path / "out" / f"{side}.txt")]
+            assert [row[f"{side}_word"] for row in rows] == [
+                tokens[row["line"] - 1][row[side]] for row in rows
+            ]
         aligner = Aligner.load(inputs["train"])
         texts = [
             lines_of(inputs["preprocess"] / f"{side}.txt")[1].split(" ") for side in ("source", "target")
@@ -215,13 +221,16 @@ class TestSharing:
         assert files(tmp_path / "1") == files(tmp_path / "100")
         table = pq.ParquetFile(tmp_path / "1" / "links.parquet")
         assert [table.metadata.row_group(i).num_rows for i in range(3)] == [7, 7, 7]
+        monkeypatch.undo()
+        run(inputs, tmp_path / "whole")
+        assert table.read().equals(pq.read_table(tmp_path / "whole" / "links.parquet"))
 
     @pytest.mark.parametrize("cut", [1, align_table.ROW.itemsize, -3])
     def test_rows_that_are_not_all_there_are_no_table(self, inputs, tmp_path, monkeypatch, cut):
-        def spoil(rows, table, count):
+        def spoil(rows, table, count, texts):
             data = rows.read_bytes()
             rows.write_bytes(data[:-cut] if cut > 0 else data + bytes(-cut))
-            align_table.write_table(rows, table, count)
+            align_table.write_table(rows, table, count, texts)
 
         with monkeypatch.context() as patched:
             patched.setattr(stage, "write_table", spoil)
