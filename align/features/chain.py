@@ -25,7 +25,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources, Side, ends
+from align.features.block import Block, Resources, Side
 from align.features.cosine import cosines
 from align.features.lexical import associations, expected_links, null_probabilities
 from align.features.maps import EdgePosteriors, fill_posteriors, posterior_names
@@ -95,13 +95,14 @@ def probabilities(block: Block) -> np.ndarray:
     links = block.resources.links
     if links is None:
         return associations(block)[1:]
-    source, target, of_edges = block.source, block.target, block.shared(ends)
-    alike = np.float32(SPELLING) * block.of_edges(likenesses)
-    found = block.of_edges(expected_links) + (np.float32(LEXICAL) + alike)
-    of_sources = source.of_words(links.forward_totals) + np.float32(LEXICAL * target.size)
-    of_targets = target.of_words(links.reverse_totals) + np.float32(LEXICAL * source.size)
-    found[0] /= of_sources[of_edges.source_word] + alike
-    found[1] /= of_targets[of_edges.target_word] + alike
+    source, target, counted = block.source, block.target, block.of_edges(expected_links)
+    of_source = source.of_words(links.forward_totals) + np.float32(LEXICAL * target.size)
+    of_target = target.of_words(links.reverse_totals) + np.float32(LEXICAL * source.size)
+    found = np.empty_like(counted)
+    _divide(
+        *(block.shapes, block.offsets, counted, block.of_edges(likenesses)),
+        *(of_source[source.tokens], of_target[target.tokens], found),
+    )
     return found
 
 
@@ -302,6 +303,27 @@ def _run_chain(  # type: ignore[no-untyped-def]
                     for at in range(count):
                         total += _jump(row, following[at] - s) * weights[at]
                     beta[t, g, s] = total
+
+
+@kernel(error_model="numpy")
+def _divide(shapes, offsets, counted, alike, of_source, of_target, found):  # type: ignore[no-untyped-def]
+    """Write the probability of each edge both ways, given its links and those of each token in all."""
+    prior, weight = np.float32(LEXICAL), np.float32(SPELLING)
+    token, start = 0, 0
+    for i in range(len(shapes)):
+        n, m = shapes[i, 0], shapes[i, 1]
+        others = of_target[start : start + m]
+        for j in range(n):
+            all_of_source = of_source[token + j]
+            edges = slice(offsets[i] + j * m, offsets[i] + (j + 1) * m)
+            own, ahead, back = alike[edges], counted[0, edges], counted[1, edges]
+            into, into_back = found[0, edges], found[1, edges]
+            for k in range(m):
+                spelling = weight * own[k]
+                into[k] = (ahead[k] + (prior + spelling)) / (all_of_source + spelling)
+                into_back[k] = (back[k] + (prior + spelling)) / (others[k] + spelling)
+        token += n
+        start += m
 
 
 @kernel(error_model="numpy")

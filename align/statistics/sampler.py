@@ -84,7 +84,7 @@ def schedule_for(pairs: int) -> Schedule:
     """Return how long to sample so many pairs: small corpora need, and can afford, more and longer chains."""
     fewer = 20_000 / max(pairs, 1)
     # What several chains agree on is worth most where the text is large: few of them, but more than one.
-    chains = int(np.clip(round(8 * fewer ** (0.6 if fewer > 1 else 0.43)), 1, 16))
+    chains = int(np.clip(round(5 * fewer**0.35), 2 if pairs <= 1_200_000 else 1, 10))
     longer = float(np.clip(fewer**0.3, 1.0, 4.0))
     return Schedule(
         chains,
