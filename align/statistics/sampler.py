@@ -81,11 +81,13 @@ class Schedule:
 
 
 def schedule_for(pairs: int) -> Schedule:
-    """Return how long to sample so many pairs: small corpora need, and can afford, more and longer chains."""
+    """Return how long to sample so many pairs: small corpora need, and can afford, more and longer chains.
+
+    In large ones several short chains are better than fewer long ones.
+    """
     fewer = 20_000 / max(pairs, 1)
-    # What several chains agree on is worth most where the text is large: few of them, but more than one.
-    chains = int(np.clip(round(5 * fewer**0.35), 2 if pairs <= 1_200_000 else 1, 10))
-    longer = float(np.clip(fewer**0.3, 1.0, 4.0))
+    chains = int(np.clip(round(5 * fewer**0.25), 1, 16))
+    longer = float(np.clip(fewer**0.2, 2 / 3, 4.0))
     return Schedule(
         chains,
         lexical=round(4 * min(fewer, 1.0)),

@@ -63,7 +63,7 @@ def run(
         What an occurrence in the text of the prior counts against one in this corpus, > 0.
     chains : int
         Chains that sample who translates whom in the pairs counted: -1 the fewer the more pairs there are
-        (8 for 20,000), 0 no sampling, which is faster and less accurate.
+        (5 for 20,000), 0 no sampling, which is faster and less accurate.
     spelling : float
         Links that words spelt alike have before sampling, >= 0; 0 says nothing of spelling.
     stems : float
