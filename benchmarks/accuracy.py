@@ -96,6 +96,12 @@ def main() -> None:
         help="learn the known weights from this gold instead of taking the shipped ones, which were learnt "
         "from some English-French gold too: PREFIX:SOURCE-TARGET, as for benchmarks.default_weights",
     )
+    parser.add_argument(
+        "--eflomal-most",
+        type=int,
+        metavar="N",
+        help="eflomal aligns no text of more pairs than this (default: every text)",
+    )
     add_common_arguments(parser, "accuracy", with_eflomal=True)
     finish(run, parser)
 
@@ -170,7 +176,8 @@ class Bench:
         if write_sampled(pipeline.folder("lexicon"), pipeline.folder("preprocess"), links):
             usage = shared["preprocess"] + shared["lexicon"]
             rows.append(Row("Liaison's sampler alone", links, 0, usage))
-        if self._tool is not None:
+        most = self._args.eflomal_most
+        if self._tool is not None and (most is None or size <= most):
             preprocess = pipeline.folder("preprocess")
             usage = eflomal.align(self._tool, preprocess, folder / "eflomal")
             files = eflomal.symmetrised(preprocess, folder / "eflomal")
