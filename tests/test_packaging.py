@@ -1,5 +1,6 @@
-"""pyproject.toml and environment.yml list the same packages; versions and licence are stated once."""
+"""pyproject.toml, environment.yml and Dockerfile agree; what is built is whole and works by itself."""
 
+import json
 import os
 import re
 import shutil
@@ -24,6 +25,8 @@ CONDA_NAMES = {
     "matplotlib": "matplotlib-base",
     "playwright": "playwright-python",
 }
+# What of models/ comes with an installation.
+SHIPPED = [ROOT / "models" / name for name in ("default", "en-fr", "registry.toml")]
 BOUNDS_DIFFER = {"fasttext"}  # conda-forge packages the original, with its own versions
 
 
@@ -58,6 +61,28 @@ def test_conda_and_pip_install_the_same():
     for name, bound in pip.items():
         if name not in BOUNDS_DIFFER:
             assert conda[name] == bound, name
+
+
+def test_the_container_has_a_python_that_is_admitted_and_what_the_wheel_asks_for():
+    """It names no package of its own, and nothing in it is the root's to run."""
+    text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
+    steps = [tuple(line.split(maxsplit=1)) for line in text.split("\n") if line and not line.startswith("#")]
+    assert re.search(r"^ARG PYTHON=(\S+)$", text, re.M)[1] in SpecifierSet(project()["requires-python"])
+    assert {value.split()[0] for step, value in steps if step == "FROM"} == {"python:${PYTHON}-slim"}
+    installs = re.findall(r"pip install (.*?)(?: &&|$)", text, re.M)
+    assert [install.split() for install in installs] == [["--no-cache-dir", "/wheels/*.whl"]]
+    copied = [path for step, value in steps if step == "COPY" for path in value.split()[:-1]]
+    assert all((ROOT / path).exists() for path in copied)
+    # What is copied reaches the builder: all else is kept away from it.
+    kept = re.findall(r"^!(\S+)$", (ROOT / ".dockerignore").read_text(encoding="utf-8"), re.M)
+    assert {path for path in kept if not path.startswith("models/")} == set(copied) - {"models"}
+    assert {f"models/{path.name}" for path in SHIPPED} == {
+        path for path in kept if path.startswith("models/")
+    }
+    users = [value for step, value in steps if step == "USER"]
+    assert users
+    assert "0" not in users
+    assert json.loads(dict(steps)["ENTRYPOINT"])[0] in project()["scripts"]
 
 
 def locked():
@@ -203,7 +228,7 @@ def test_the_wheel_is_small_and_says_what_it_is(built, installed):
 
 @pytest.mark.slow
 def test_a_wheel_holds_the_shipped_weights_and_the_sample(installed):
-    places = {f"models/{name}": f"align/models/{name}" for name in ("default", "en-fr", "registry.toml")}
+    places = {f"models/{path.name}": f"align/models/{path.name}" for path in SHIPPED}
     for source, target in (places | {"data/sample": "pipeline/sample"}).items():
         for path in (path for path in [ROOT / source, *(ROOT / source).rglob("*")] if path.is_file()):
             there = installed / target / path.relative_to(ROOT / source)
