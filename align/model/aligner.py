@@ -125,7 +125,7 @@ class Aligner:
         Parameters
         ----------
         path : str or Path
-            Folder of a model, or the name of a shipped one; or of weights.
+            Folder of a model, or the name of one that is shipped or was fetched; or of weights.
         tokenizer : str, function or None, or a pair of them, optional
             How text is cut to tokens, both sides alike or (source, target). None: as the model was trained.
             A name: ``spaces`` (text is tokenized already), ``rules``, ``nltk:NAME``, ``module:function``. A

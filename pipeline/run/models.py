@@ -148,7 +148,8 @@ def _fetch(entry: Entry, folder: Path) -> bool:
             say(f"{entry.name}: is there already, in {final}")
             return False
         # What a killed command left.
-        shutil.rmtree(aside, ignore_errors=True)
+        for left in (aside, old):
+            shutil.rmtree(left, ignore_errors=True)
         aside.mkdir(parents=True)
         sources = _sources(downloads, most=entry.size)
         check_space(

@@ -1,5 +1,6 @@
 """The commands that use a model: links, explain, lexicon, models."""
 
+import errno
 import gzip
 import json
 import re
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from align.cli import serve
 from align.cli.loading import chosen_model
 from align.cli.main import main
 from align.model import shipped
@@ -244,6 +246,22 @@ class TestExplain:
         assert "1-1  maison ~ house  score" in capsys.readouterr().out
         monkeypatch.setattr(shipped, "FOLDERS", (model, *shipped.FOLDERS[1:]))
         assert chosen_model(None, ("en", "de")) == chosen_model(None, None) == "default"
+
+
+def test_serve_says_which_model_it_shows(capsys, monkeypatch, model):
+    def taken(port, page, answer, *, debug):
+        told.append(page)
+        raise OSError(errno.EADDRINUSE, "taken")
+
+    told = []
+    monkeypatch.setattr(serve, "make_server", taken)
+    monkeypatch.setattr(shipped, "FOLDERS", (model.parent,))
+    for words in ([], ["--model", "toy"]):
+        assert main(["serve", *words]) == 2
+    chosen, *others = capsys.readouterr().err.rstrip("\n").split("\n")
+    assert chosen == "model toy, the first that is known; --model or --languages chooses another"
+    assert [other[:11] for other in others] == ["error: port"] * 2
+    assert told[0] == told[1]
 
 
 TEXT = {"l": "0-0 1-1\n0-0\n0-0 0-1\n\n", "s": "the house\nthe\nThe\nx\n", "t": "la maison\nla\nle La\ny\n"}

@@ -124,8 +124,12 @@ def test_what_is_there_is_not_fetched_again_unless_it_is_another_or_damaged(call
     assert call("get", "toy", "--registry", place)[0] == 0
     assert (home / "toy" / "LICENSE").read_bytes() == b"free"
     (home / "toy" / "registry.toml").write_bytes(b"?")
+    # As a kill may leave it.
+    for part in ("replaced", "unpacked"):
+        (home / ".downloads" / part / "toy" / "lexicon").mkdir(parents=True)
     assert call("get", "toy", "--registry", place)[0] == 0
     assert sorted(path.name for path in home.glob("[!.]*")) == ["toy"]
+    assert not [part for part in ("replaced", "unpacked") if (home / ".downloads" / part / "toy").exists()]
 
 
 def test_a_cut_download_is_gone_on_with(call, offered, files, home, site):
