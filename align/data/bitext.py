@@ -200,7 +200,7 @@ def _read_files(
                 trace.add(len(one or b""), len(other or b""))
                 yield _row_of_files((one, other), sides, encoding), one or b""
 
-        checked = _checked(rows(), "files", name_of(source), advice)
+        checked = _checked(rows(), "files", [name_of(source), name_of(target)], advice)
         # Rows are given as they come, not held back for the check: someone may wait for each answer.
         first = []
         for row in islice(checked, FIRST_ROWS):
@@ -289,7 +289,7 @@ def _read_joined(
                 else:
                     yield Row(number, *sides), line or b""
 
-        yield from _checked(rows(), kind, name_of(path), advice)
+        yield from _checked(rows(), kind, [name_of(path)], advice)
 
 
 def _sides(line: str, kind: str, chooser: Chooser | None) -> Sequence[str] | str:
@@ -335,7 +335,9 @@ def _decode(line: bytes | None, lines: _Lines, encoding: str) -> tuple[str, str 
         return "", "encoding", f"byte 0x{byte:02x} at offset {where} of the line {text} is not {encoding}"
 
 
-def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str, advice: Advice) -> Iterator[Row]:
+def _checked(
+    rows: Iterable[tuple[Row, bytes]], kind: str, files: Sequence[str], advice: Advice
+) -> Iterator[Row]:
     """Give the rows, but stop with a hint where most of the first ones are bad.
 
     A row of white space alone is bad where it should have two fields, but says nothing of the format.
@@ -353,6 +355,7 @@ def _checked(rows: Iterable[tuple[Row, bytes]], kind: str, where: str, advice: A
         yield row
     if first and 2 * bad > min(number, FIRST_ROWS):
         row, line = first
+        where = files[-1] if row.detail.startswith(f"{SIDES[1]}: ") else files[0]
         raise InputError(
             f"{where}:{row.number + 1}: {row.detail}, and {bad} of the first {number} rows are bad; "
             f"{_hint(kind, row, line, advice)}"

@@ -123,6 +123,13 @@ def test_a_wrong_byte_on_one_side_rejects_both(tmp_path):
     assert [row.number for row in rows] == [0, 1, 2, 3]
 
 
+def test_the_file_of_the_wrong_bytes_is_named(tmp_path):
+    source, target = write(tmp_path, "s", b"a\n" * 9), write(tmp_path, "t", b"\xff\n" * 9)
+    for files, name in ((source, target), "t:1: target"), ((target, source), "t:1: source"):
+        with pytest.raises(InputError, match=rf"{name}: byte 0xff.*rows are bad"):
+            list(read_files(*files))
+
+
 def test_other_encodings_are_read_when_named():
     assert texts(read_tsv(stream(b"caf\xe9\tcoffee\n"), encoding="latin-1")) == [("café", "coffee")]
     assert texts(read_tsv(stream("咖啡\tcoffee\n".encode("gb18030")), encoding="gb18030")) == [
