@@ -84,6 +84,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--unlinked", metavar="FILE", help="write the words of each pair without a link, 3- or -5, to FILE"
     )
+    parser.add_argument(
+        "--tokens", metavar="FILE", help="write the tokens that links count, source TAB target, to FILE"
+    )
     parser.add_argument("--offsets", action="store_true", help="write characters instead of token numbers")
     parser.add_argument(
         "--bias",
@@ -107,12 +110,9 @@ def run(args: argparse.Namespace) -> int:
     with ExitStack() as stack:
         stack.enter_context(first_use_told(model))
         out = stack.enter_context(open_output(args.output))
-        scores_out, unlinked_out = (
-            None if path is None else stack.enter_context(open_output(path))
-            for path in (args.sentence_scores, args.unlinked)
-        )
+        beside = [None if path is None else stack.enter_context(open_output(path)) for path in _beside(args)]
         name = "<stdin>" if paths[0] == "-" else paths[0]
-        answers = _Answers(aligner, args, kind, name, out, scores_out, unlinked_out)
+        answers = _Answers(aligner, args, kind, name, out, beside)
         on_pause = _nothing if whole else answers.give
         files = [stack.enter_context(open_as_it_comes(path, on_pause)) for path in paths]
         if "-" in paths and sys.stdin is not None and sys.stdin.isatty():
@@ -128,6 +128,11 @@ def run(args: argparse.Namespace) -> int:
         if not aligner.untrained:
             answers.tell_unknown()
     return 0
+
+
+def _beside(args: argparse.Namespace) -> tuple[str | None, ...]:
+    """Return the files that are written beside the links."""
+    return args.sentence_scores, args.unlinked, args.tokens
 
 
 def _nothing() -> None:
@@ -151,8 +156,7 @@ class _Answers:
     kind: str
     name: str  # of the input
     out: TextIO
-    scores_out: TextIO | None
-    unlinked_out: TextIO | None
+    beside: Sequence[TextIO | None]  # of the same order as the files of `_beside`
     rows: list[Row] = field(default_factory=list)
     unknown: int = 0  # of the first words of the input
     words: int = 0
@@ -193,17 +197,11 @@ class _Answers:
             self.unknown, self.words = self.unknown + unknown, self.words + words
         pairs = [pair or _NOTHING for pair in tokens]
         links = aligner.align_tokens(pairs, bias=self.args.bias, place=place)
-        self.out.writelines(f"{line}\n" for line in _lines(links, tokens, self.args))
-        self.out.flush()
-        if self.scores_out is not None:
-            self.scores_out.writelines(
-                f"{score:.4f}\n" if pair else "\n"
-                for score, pair in zip(links.sentence_scores().tolist(), tokens, strict=True)
-            )
-            self.scores_out.flush()
-        if self.unlinked_out is not None:
-            self.unlinked_out.writelines(f"{line}\n" for line in _unlinked(links, tokens))
-            self.unlinked_out.flush()
+        lines = (_lines(links, tokens, self.args), _scores(links, tokens), _unlinked(links, tokens))
+        for out, written in zip((self.out, *self.beside), (*lines, _texts(tokens)), strict=True):
+            if out is not None:
+                out.writelines(f"{line}\n" for line in written)
+                out.flush()
 
     def tell_unknown(self) -> None:
         """Warn where the model does not know most of the words."""
@@ -232,7 +230,7 @@ def _inputs(args: argparse.Namespace) -> tuple[str, list[str]]:
         kind, paths = args.format or "tsv", [args.input or "-"]
     if args.columns is not None and kind not in WITH_COLUMNS:
         raise InputError("--columns: for rows of tsv or joint only; leave it out")
-    outputs = [path for path in (args.output, args.sentence_scores, args.unlinked) if path is not None]
+    outputs = [path for path in (args.output, *_beside(args)) if path is not None]
     for place, path in enumerate(outputs):
         if any(same_output(path, other) for other in outputs[:place]):
             raise InputError(f"{path}: given for two outputs; give each its own file")
@@ -276,6 +274,18 @@ def _lines(
                 word = "{}:{}-{}:{}".format(*pair[0].spans[j], *pair[1].spans[k])
             words.append(f"{word}:{confidence:.4f}" if args.scores else word)
         yield " ".join(words)
+
+
+def _scores(links: Alignments, tokens: Sequence[tuple[Tokens, Tokens] | None]) -> Iterator[str]:
+    """Yield the score of each pair."""
+    for score, pair in zip(links.sentence_scores().tolist(), tokens, strict=True):
+        yield f"{score:.4f}" if pair else ""
+
+
+def _texts(tokens: Sequence[tuple[Tokens, Tokens] | None]) -> Iterator[str]:
+    """Yield the tokens of each pair, with a TAB between the sides where there are none, too."""
+    for pair in tokens:
+        yield "\t".join(" ".join(side.surface) for side in pair or _NOTHING)
 
 
 def _unlinked(links: Alignments, tokens: Sequence[tuple[Tokens, Tokens] | None]) -> Iterator[str]:

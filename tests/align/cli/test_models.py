@@ -66,6 +66,19 @@ class TestLinks:
         assert reasons[2] == "rows:4: both sides are empty; the line is left empty"
         assert len(reasons) == 4
 
+    def test_the_tokens_that_links_count_are_written_where_asked(self, run):
+        rows = "the house, red\tla maison rouge\n\tchien\nthe dog\tle chien\n"
+        status, out, _ = run("links --model toy -o - --tokens words", stdin=rows)
+        words = Path("words").read_text(encoding="utf-8")
+        assert (status, words) == (0, "the house , red\tla maison rouge\n\t\nthe dog\tle chien\n")
+        together = "".join(
+            f"{text}\t{links}\n"
+            for text, links in zip(words.split("\n")[:-1], out.split("\n")[:-1], strict=True)
+        )
+        status, out, _ = run("lexicon --links rows --columns 1,2,3", rows=together)
+        assert status == 0
+        assert "house\tmaison\t1\t1.000000\t1.000000\n" in out
+
     def test_a_wrong_format_is_said_at_once(self, run):
         rows = "house ||| maison\n" * 500
         status, out, err = run("links --model toy -o out --sentence-scores sums", stdin=rows)
