@@ -6,6 +6,7 @@ import argparse
 import math
 import re
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 from align.core.errors import InputError
@@ -53,6 +54,12 @@ def add_model(parser: argparse.ArgumentParser) -> None:
         metavar="SOURCE-TARGET",
         help="as en-fr; pt-BR,en where a code has a hyphen itself",
     )
+
+
+def check_new_folder(folder: Path) -> None:
+    """Raise an InputError where a folder that is to be written to holds something."""
+    if folder.exists() and not (folder.is_dir() and not any(folder.iterdir())):
+        raise InputError(f"{folder}: is there already; give a new folder")
 
 
 def natural(text: str) -> int:

@@ -26,6 +26,7 @@ COMMANDS = {
     "convert": "turn links from one format into another",
     "combine": "put links of both directions together",
     "lexicon": "write word pairs with counts and probabilities",
+    "learn": "learn a model's weights further from pairs linked by hand",
     "models": "list models, or tell about one",
     "serve": "show the explorer in a browser",
 }

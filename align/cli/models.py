@@ -12,9 +12,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from align.cli.arguments import finite, natural
+from align.cli.arguments import check_new_folder, finite, natural
 from align.cli.terminal import say
-from align.core.errors import InputError
 from align.learning.calibration import Calibration
 from align.model.folder import Model
 from align.model.packing import Limits, pack
@@ -138,8 +137,7 @@ def _list() -> int:
 
 
 def _pack(args: argparse.Namespace) -> int:
-    if args.folder.exists() and not (args.folder.is_dir() and not any(args.folder.iterdir())):
-        raise InputError(f"{args.folder}: is there already; give a new folder")
+    check_new_folder(args.folder)
     path = find_model(args.name)
     small = pack(Model.load(path), Limits(links=args.links, words=args.words, vectors=args.vectors))
     small.save(args.folder, packed=True)

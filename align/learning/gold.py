@@ -19,6 +19,14 @@ from align.links import Link
 from align.matching.fertility import solve
 from align.problems.labels import Labels
 
+# Known weights leave their place the less the fewer pairs ask for it: with lam = 7 / N, in these bounds.
+ADAPTED_PAIRS, ADAPTED = 7.0, (0.01, 0.1)
+
+
+def adapted_lam(pairs: int) -> float:
+    """Return the strength of regularisation where known weights are adapted to so many pairs, >= 1."""
+    return float(min(max(ADAPTED_PAIRS / pairs, ADAPTED[0]), ADAPTED[1]))
+
 
 def from_gold(
     links: Sequence[Sequence[Link]],

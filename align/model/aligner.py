@@ -11,7 +11,7 @@ processes get the folder of its model: they load it again, and its large arrays 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -24,6 +24,7 @@ from align.features import PairBlock, compute_parts, score_blocks
 from align.features.block import Block
 from align.features.scoring import Scores
 from align.learning.calibration import confidence, of_translation
+from align.links import check_bounds
 from align.matching.decoding import Decoded, decode, places, score
 from align.model.alignments import Alignments, linked_share, share
 from align.model.evidence import evidence
@@ -46,6 +47,9 @@ from align.text.processor import Tokens
 
 if TYPE_CHECKING:
     import pandas as pd
+
+    from align.model.adapting import GoldLinks
+    from align.solvers import Progress
 
 Text = str | Sequence[str]
 
@@ -300,6 +304,63 @@ class Aligner:
         ]
         links: list[Any] = [found.pairs(pair) for pair in range(len(found))]
         return frame.assign(links=links, confidences=confidences, score=found.sentence_scores())
+
+    def learn(
+        self,
+        gold: Iterable[tuple[Text, Text, GoldLinks]],
+        *,
+        lam: float | None = None,
+        cost_fn: float | None = None,
+        seed: int = 0,
+        on_pass: Callable[[Progress], None] | None = None,
+    ) -> Aligner:
+        """Return an aligner whose weights are learnt further from pairs that were linked by hand.
+
+        This one stays as it is. What came of it stands in ``model.provenance`` of the new one:
+        ``adapted_to_pairs``, ``adapted_gap`` (the duality gap), and ``held_out_aer_before`` and ``_after``,
+        the error rates in pairs that were left out of learning; ``model.save(folder)`` keeps it.
+
+        Parameters
+        ----------
+        gold : iterable of (source, target, links)
+            Texts, or their tokens; the links as Pharaoh (``"0-0 1p2"``), or a list of (source token, target
+            token), where a third value False makes a link possible only, counted from 0.
+        lam, cost_fn, seed, on_pass
+            As of :func:`align.model.adapting.adapt`.
+
+        Raises
+        ------
+        InputError
+            If there are weights alone; if a link is none, or outside its pair, which is named by its place;
+            if no pair has a sure link.
+        """
+        from align.model.adapting import adapt, gold_links  # the solvers take a while to load
+
+        if self.untrained:
+            raise InputError(
+                "learn: weights without a model cannot learn by themselves; run the pipeline on your text "
+                "with these links as [gold] (liaison run --config), or name a model"
+            )
+        rows = [
+            (self.tokens(source, target), gold_links(links, where=f"pair {place}"))
+            for place, (source, target, links) in enumerate(gold)
+        ]
+        for place, ((one, other), links) in enumerate(rows):
+            check_bounds(links, one.surface, other.surface, where=f"pair {place}")
+        pairs, lines = look_up([tokens for tokens, _ in rows], self._vocabularies)
+        if len(lines) > len(rows):
+            place = int(lines[:-1][np.diff(lines) == 0][0])
+            raise InputError(f"pair {place}: too long to learn from; cut it to sentences, or leave it out")
+        found = adapt(
+            self.model,
+            pairs,
+            [links for _, links in rows],
+            lam=lam,
+            cost_fn=cost_fn,
+            seed=seed,
+            on_pass=on_pass,
+        )
+        return Aligner(found.model, *self._sides)
 
     def scores(self, source: Text, target: Text, *, bias: float = 0.0) -> list[float]:
         """Return the confidence, in [0, 1], of each link that :meth:`align` gives, in the same order."""

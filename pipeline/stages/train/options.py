@@ -9,13 +9,11 @@ from typing import Any
 
 from align.core.errors import InputError
 from align.learning.cross_validation import ORACLES
+from align.learning.gold import ADAPTED, ADAPTED_PAIRS
 from align.solvers import SOLVERS, OptionError, Solver
 from pipeline.config.options import Option, Range, options_of
 
 FOLDS = Range("0, or 2 or more", lambda value: value == 0 or 2 <= value < 1 << 31)
-
-# Known weights leave their place the less the fewer pairs ask for it: with lam = 7 / N, in these bounds.
-_ADAPTED_PAIRS, _ADAPTED = 7.0, (0.01, 0.1)
 
 # The name that an oracle had before.
 _OLD_NAMES = {"programme": "linear_program"}
@@ -38,7 +36,7 @@ def solver_options() -> dict[str, Option]:
         optional=True,
         default=None,
         meaning=f"{lam.meaning} Default: {lam.default}; where known weights are adapted to N gold pairs "
-        f"alone {_ADAPTED_PAIRS:g} / N, {_ADAPTED[0]:g} to {_ADAPTED[1]:g}.",
+        f"alone {ADAPTED_PAIRS:g} / N, {ADAPTED[0]:g} to {ADAPTED[1]:g}.",
     )
     return {"solver": Option("solver", str, False, next(iter(SOLVERS)), f"The method. {listed}."), **joined}
 
@@ -66,11 +64,6 @@ def solver_of(name: str, options: Mapping[str, Any], *, seed: int = 0, jobs: int
         raise InputError(
             f"train.{error.option}: {error.value!r} is out of range; give {error.wanted}"
         ) from None
-
-
-def adapted_lam(pairs: int) -> float:
-    """Return lam where known weights are adapted to so many gold pairs, if it is not given."""
-    return float(min(max(_ADAPTED_PAIRS / pairs, _ADAPTED[0]), _ADAPTED[1]))
 
 
 def oracle_of(name: str, solver: Solver[Any]) -> str:

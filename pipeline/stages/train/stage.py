@@ -12,6 +12,7 @@ import numpy as np
 from align.core.errors import InputError
 from align.features import GROUPS, WORD_GROUPS, word_feature_names
 from align.learning.cross_validation import Learner
+from align.learning.gold import adapted_lam
 from align.model.folder import Model
 from align.model.shipped import DEFAULT
 from align.problems.labels import Labels
@@ -34,7 +35,6 @@ from pipeline.stages.train.model import (
 )
 from pipeline.stages.train.options import (
     FOLDS,
-    adapted_lam,
     check_fertility,
     oracle_of,
     solver_of,

@@ -16,6 +16,7 @@ from align.features import Edges, PairBlock, Resources, compute
 from align.learning import cross_validation
 from align.learning.calibration import Calibration, word_counts
 from align.learning.cross_validation import Learner, Setting
+from align.learning.gold import adapted_lam
 from align.learning.held_out_calibration import calibrate
 from align.links import Link
 from align.matching.assignment import solve
@@ -30,7 +31,7 @@ from pipeline.config.configuration import Config
 from pipeline.config.options import options_of
 from pipeline.stages.train import solving
 from pipeline.stages.train import stage as train
-from pipeline.stages.train.options import adapted_lam, oracle_of
+from pipeline.stages.train.options import oracle_of
 from pipeline.stages.train.plots import training_curve
 from pipeline.work.stage import Stage
 from tests.pipeline.stages.made_by_hand import plain_context

@@ -1,0 +1,193 @@
+"""A model's weights learnt further from pairs that were linked by hand.
+
+The tables and vectors of the model stay as they are; its weights leave their place only as far as the pairs
+ask for it (:func:`align.learning.gold.adapted_lam`). What that is worth is told by cross-validation: the
+links of each fold are made by weights that the other folds gave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from operator import index
+from typing import NamedTuple
+
+import numpy as np
+
+from align.core.errors import InputError
+from align.data.corpus import Corpus
+from align.evaluation.metrics import figures
+from align.features import PairBlock, compute
+from align.features.edges import Edges
+from align.features.groups import SCALE
+from align.learning.calibration import word_counts
+from align.learning.cross_validation import Found, Learner, folds, held_out, texts_of
+from align.learning.gold import adapted_lam, from_gold
+from align.learning.held_out_calibration import calibrate
+from align.links import Link, parse_pharaoh
+from align.links.link import tidy
+from align.model.folder import Model
+from align.solvers import Fit
+from align.solvers.block import BlockFrankWolfe
+from align.solvers.fit import Progress
+
+# Links beyond a matching are learnt from where the model itself finds them so likely.
+_LEAST = 0.05
+
+# From fewer pairs nothing is learnt of how far to trust a score: the model's own calibration stays.
+_CALIBRATED_FROM = 50
+
+_FOLDS = 5
+
+GoldLinks = str | Iterable[Link | tuple[int, int] | tuple[int, int, bool]]
+
+
+class Adapted(NamedTuple):
+    """A model with new weights, and what it took.
+
+    Attributes
+    ----------
+    model : Model
+        Its ``provenance`` tells the same.
+    fit : Fit
+        The duality gap bounds how far the weights are from the best ones.
+    pairs : int
+        Pairs that were learnt from: those with a sure link.
+    before, after : float or None
+        AER, in [0, 1], of the given weights in these pairs, and of weights learnt from others of them (five
+        folds). Links that are not sure count nothing. None with a single pair.
+    """
+
+    model: Model
+    fit: Fit
+    pairs: int
+    before: float | None
+    after: float | None
+
+
+def adapt(
+    model: Model,
+    pairs: PairBlock,
+    links: Sequence[Sequence[Link]],
+    *,
+    lam: float | None = None,
+    cost_fn: float | None = None,
+    seed: int = 0,
+    on_pass: Callable[[Progress], None] | None = None,
+) -> Adapted:
+    """Learn the weights of a model further.
+
+    Parameters
+    ----------
+    model : Model
+    pairs : PairBlock
+        N pairs of ids of the model's vocabularies, with ``parents``; nothing need have been sampled of them.
+    links : sequence of sequence of Link
+        The links of each pair, over surface tokens.
+    lam : float, optional
+        Strength of regularisation towards the model's weights, > 0. Default: 7 over the number of pairs,
+        0.01 to 0.1.
+    cost_fn : float, optional
+        Cost of a missed sure link where a wrong link costs 1, >= 0. Default: that of
+        :class:`~align.learning.cross_validation.Learner`.
+    seed : int
+        Of the order of steps and the folds, >= 0.
+    on_pass : function, optional
+        Called after each pass of the solver.
+
+    Raises
+    ------
+    InputError
+        If no pair has a sure link.
+    """
+    edges = compute(pairs, model.resources, groups=model.groups, word_groups=model.word_groups)
+    corpus = pairs.corpus
+    labels = from_gold(
+        links,
+        corpus,
+        similarity=_column(edges, "dice"),
+        max_fertility=model.fertility,
+        probability=_column(edges, "chain"),
+        least=_LEAST,
+    )
+    usable = np.flatnonzero(labels.counts() > 0)
+    if not len(usable):
+        raise InputError("learn: no pair has a sure link; link some words and mark them sure")
+    solver = BlockFrankWolfe(lam=adapted_lam(len(usable)) if lam is None else lam, seed=seed)
+    learner = Learner(
+        edges,
+        labels,
+        solver=solver,
+        max_fertility=model.fertility,
+        origin=model.weights,
+    )
+    if cost_fn is not None:
+        learner = replace(learner, cost_fn=cost_fn)
+    fit = solver.run(learner.problem(usable), origin=model.weights, on_pass=on_pass)
+    before, after = _held_out_errors(learner, corpus, usable)
+    calibration = model.calibration
+    if len(usable) >= _CALIBRATED_FROM:
+        known = model.resources.source_vocabulary, model.resources.target_vocabulary
+        seen = word_counts(corpus, known)
+        calibration = calibrate(learner, fit.weights, pairs=usable, texts=texts_of(corpus), seen=seen)
+    told = {
+        "adapted_to_pairs": len(usable),
+        "adapted_lam": solver.lam,
+        "adapted_gap": fit.gap,
+        "held_out_aer_before": before,
+        "held_out_aer_after": after,
+    }
+    learnt = replace(
+        model, weights=fit.weights, calibration=calibration, provenance={**model.provenance, **told}
+    )
+    return Adapted(learnt, fit, len(usable), before, after)
+
+
+def gold_links(links: GoldLinks, *, where: str) -> list[Link]:
+    """Return links as a person may give them, sorted.
+
+    Parameters
+    ----------
+    links : str or iterable
+        As Pharaoh, or (source, target) or (source, target, sure) each.
+    where : str
+        What an error starts with.
+
+    Raises
+    ------
+    InputError
+        If something is no link.
+    """
+    if isinstance(links, str):
+        return parse_pharaoh(links, where=where)
+    try:
+        given = [Link(index(link[0]), index(link[1]), len(link) < 3 or bool(link[2])) for link in links]
+    except (TypeError, IndexError, KeyError):
+        raise InputError(
+            f"{where}: {links!r:.80} are no links; give a list like [(0, 0), (1, 2, False)], or '0-0 1p2'"
+        ) from None
+    return tidy(given)
+
+
+def _column(edges: Edges, name: str) -> np.ndarray | None:
+    """Return a feature in [0, 1] as it is before scaling, None where the model does not have it."""
+    if name not in edges.names:
+        return None
+    return np.clip(edges.features[:, edges.names.index(name)] / SCALE, 0.0, 1.0)
+
+
+def _held_out_errors(
+    learner: Learner, corpus: Corpus, usable: np.ndarray
+) -> tuple[float | None, float | None]:
+    """Return the AER of the given weights, and that of weights learnt from the other folds."""
+    assert learner.origin is not None
+    texts = texts_of(corpus)
+    own = [texts[pair] for pair in usable]
+    parts = [usable[fold] for fold in folds(own, _FOLDS, learner.solver.seed) if len(fold)]
+    if len(parts) < 2:
+        return None, None
+    return _error(learner.links(learner.origin, usable)), _error(held_out(learner, parts))
+
+
+def _error(found: Found) -> float:
+    return float(figures(found.counts()[None])[0, 0])

@@ -1,0 +1,72 @@
+"""The command learn."""
+
+import json
+
+import pytest
+
+from align import Aligner
+from align.links.jsonl import write_jsonl
+from align.links.link import AlignedPair
+from align.links.pharaoh import parse_pharaoh
+from tests.align import toy
+from tests.align.model.test_adapting import GOLD, NEW
+
+
+@pytest.fixture(autouse=True)
+def model(tmp_path):
+    toy.toy_model().save(tmp_path / "toy")
+
+
+def tokens(text):
+    return text.replace(".", " .").split()
+
+
+TEXT = {
+    "s": "".join(" ".join(tokens(source)) + "\n" for source, _, _ in GOLD),
+    "t": "".join(" ".join(tokens(target)) + "\n" for _, target, _ in GOLD),
+    "g.align": "".join(f"{links}\n" for _, _, links in GOLD),
+}
+JSONL = "".join(
+    line + "\n"
+    for line in write_jsonl(
+        AlignedPair(parse_pharaoh(links), tokens(source), tokens(target)) for source, target, links in GOLD
+    )
+)
+
+
+def test_the_new_model_is_kept_and_the_old_one_too(run, tmp_path):
+    status, out, err = run("learn --model toy --gold g.align --source s --target t -o new", **TEXT)
+    assert status == 0
+    assert out.startswith("6 pairs, duality gap ")
+    assert ", held-out AER " in out
+    assert "pass 1: duality gap " in err
+    assert "new: the new model; the old one stays as it was" in err
+    assert Aligner.load(tmp_path / "new").align(*NEW) == Aligner.load(tmp_path / "toy").align(*NEW)[:-1]
+    assert run("learn --model toy --gold g.align --source s --target t -o new")[0] == 2
+
+
+def test_tokens_and_links_in_one_file(run):
+    status, out, err = run("learn --model toy --gold g.jsonl --json", **{"g.jsonl": JSONL})
+    assert status == 0
+    found = json.loads(out)
+    assert found["adapted_to_pairs"] == 6
+    assert found["held_out_aer_after"] < found["held_out_aer_before"]
+    assert "the model was not kept; -o FOLDER keeps it" in err
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("--gold g.align", "g.align: links without their tokens; give --source and --target"),
+        ("--gold g.align --source s", "--source and --target go together"),
+        ("--gold g.align --source t --target t2", "t2"),
+        ("--gold g.align --source s --target t --lam 0", "--lam 0: not above 0"),
+        ("--gold g.align --source s --target t -o toy", "toy: is there already; give a new folder"),
+        ("--gold g.align --source s --target t --model nothing", "nothing"),
+    ],
+)
+def test_wrong_input_is_one_line(run, words, told):
+    status, out, err = run(f"learn --model toy {words}", **TEXT, t2="le\n")
+    assert (status, out) == (2, "")
+    (line,) = [line for line in err.split("\n") if "error: " in line]
+    assert told in line

@@ -1,0 +1,97 @@
+"""Weights learnt further from pairs linked by hand."""
+
+import numpy as np
+import pytest
+
+from align import Aligner
+from align.core.errors import InputError
+from align.links import Link
+from align.model.adapting import gold_links
+from align.model.folder import Model
+from tests.align import toy
+
+# An annotator who leaves full stops alone.
+GOLD = [
+    ("The red house.", "Le maison rouge.", "0-0 1-2 2-1"),
+    ("I see the dog.", "Je vois le chien.", "0-0 1-1 2-2 3-3"),
+    ("The big dog is red.", "Le grand chien est rouge.", "0-0 1-1 2-2 3-3 4-4"),
+    ("I see the house.", "Je vois le maison.", "0-0 1-1 2-2 3-3"),
+    ("The member is big.", "Le membre est grand.", "0-0 1-1 2-2 3-3"),
+    ("The dog is not big.", "Le chien est pas grand.", "0-0 1-1 2-2 3-3 4-4"),
+]
+NEW = "The house is big.", "Le maison est grand."
+
+
+@pytest.fixture(params=[1, 2])
+def aligner(request, tmp_path):
+    toy.toy_model(fertility=request.param).save(tmp_path / "toy")
+    return Aligner.load(tmp_path / "toy")
+
+
+def test_what_is_corrected_is_not_done_again(aligner):
+    before = aligner.align(*NEW)
+    assert before == [(0, 0), (1, 1), (2, 2), (3, 3), (4, 4)]
+    gaps = []
+    learnt = aligner.learn(GOLD, on_pass=lambda progress: gaps.append(progress.row.gap))
+    assert learnt.align(*NEW) == before[:-1]
+    assert aligner.align(*NEW) == before
+    told = learnt.model.provenance
+    assert told["corpus"] == "toy"
+    assert told["adapted_to_pairs"] == len(GOLD)
+    assert told["adapted_gap"] == gaps[-1] < gaps[0]
+    assert told["held_out_aer_after"] < told["held_out_aer_before"]
+
+
+def test_the_same_for_the_same_seed_and_saved(aligner, tmp_path):
+    first, second = (aligner.learn(GOLD, seed=3).model for _ in range(2))
+    assert np.array_equal(first.weights, second.weights)
+    first.save(tmp_path / "new")
+    assert np.array_equal(Model.load(tmp_path / "new").weights, first.weights)
+
+
+def test_the_stronger_the_regularisation_the_nearer_to_the_old_weights(aligner):
+    moved = [
+        np.abs(aligner.learn(GOLD, lam=lam).model.weights - aligner.model.weights).sum() for lam in (0.01, 10)
+    ]
+    assert moved[1] < moved[0] / 10
+
+
+def test_one_pair_leaves_nothing_out(aligner):
+    told = aligner.learn(GOLD[:1]).model.provenance
+    assert told["held_out_aer_before"] is told["held_out_aer_after"] is None
+
+
+def test_links_as_people_give_them():
+    expected = [Link(0, 0), Link(1, 2, sure=False)]
+    given = ["0-0 1p2", [(1, 2, False), (0, 0)], [(np.int64(0), 0), Link(1, 2, sure=False)], expected]
+    for links in given:
+        assert gold_links(links, where="pair 0") == expected
+
+
+@pytest.mark.parametrize(
+    ("links", "told"),
+    [
+        ("0-0 1:2", "pair 0: '1:2' is not a link like 0-0 or 1p2"),
+        ([(0.5, 1)], r"pair 0: \[\(0.5, 1\)\] are no links; give a list like"),
+        ([3], r"pair 0: \[3\] are no links"),
+        ("0-9", "pair 0: .*9"),
+        ("", "learn: no pair has a sure link; link some words and mark them sure"),
+        ("0p0", "learn: no pair has a sure link"),
+    ],
+)
+def test_wrong_links_are_told_with_their_pair(aligner, links, told):
+    with pytest.raises(InputError, match=told):
+        aligner.learn([(*NEW, links)])
+
+
+def test_weights_alone_learn_nothing():
+    with pytest.warns(UserWarning, match="no model here but weights"):
+        aligner = Aligner.load("default")
+    with pytest.raises(InputError, match=r"run the pipeline on your text with these links as \[gold\]"):
+        aligner.learn(GOLD)
+
+
+def test_a_pair_that_must_be_split_is_named(aligner):
+    text = " ".join(["the dog ."] * 200)
+    with pytest.raises(InputError, match="pair 1: too long to learn from"):
+        aligner.learn([GOLD[0], (text, text, "0-0"), GOLD[1]])
