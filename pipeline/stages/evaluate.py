@@ -66,10 +66,7 @@ def run(
         corpus = Corpus.load(context.inputs["preprocess"] / "gold")
         posteriors = load_if_there(context.inputs["lexicon"] / POSTERIORS / "gold")
         links = _links_of(aligner, corpus, bias, posteriors)
-    with text_file(context.folder / "gold.links.txt") as out:
-        out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
-    if gold is not None:
-        _write_table(context, links, gold)
+    _write_links(context, links, gold)
     train = context.option("gold.train")
     counts = metrics.statistics(links[train:], gold.links[train:]) if gold else NO_COUNTS
     score = metrics.score(counts)
@@ -119,8 +116,12 @@ def run(
     context.result(score.line())
 
 
-def _write_table(context: StageContext, links: list[list[Link]], gold: Gold) -> None:
-    """Write the links of all gold pairs as a table."""
+def _write_links(context: StageContext, links: list[list[Link]], gold: Gold | None) -> None:
+    """Write the links of all gold pairs, as text and, where there are any, as a table."""
+    with text_file(context.folder / "gold.links.txt") as out:
+        out.writelines(format_pharaoh(pair, digits=4) + "\n" for pair in links)
+    if gold is None:
+        return
     import pyarrow as pa
     import pyarrow.parquet as pq
 
