@@ -1,6 +1,6 @@
 """The pages of docs/ that are made from the code: ``python -m tests.made_pages`` writes them.
 
-The glossary of features from :mod:`align.model.meanings`; the reference of the library, a page a package,
+The glossary of features from :mod:`align.report.meanings`; the reference of the library, a page a package,
 from signatures and docstrings.
 """
 
@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 
 from align.features.groups import GROUPS
-from align.model.meanings import FEATURE_WORDS, GROUP_WORDS
+from align.report.meanings import FEATURE_WORDS, GROUP_WORDS
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 
@@ -36,7 +36,7 @@ API = {
     "aligner": ("Aligner", ["align"]),
     "links": ("Links and their formats", ["align.links"]),
     "evaluation": ("Error rates", ["align.evaluation.metrics"]),
-    "features": ("Features", ["align.features"]),
+    "features": ("Features", ["align.features", "align.report.meanings"]),
     "matching": (
         "Best links",
         ["align.matching.assignment", "align.matching.fertility", "align.matching.quadratic"],
@@ -53,7 +53,7 @@ API = {
             "align.problems.triplets",
         ],
     ),
-    "model": ("Model folders", ["align.model.folder", "align.model.shipped", "align.model.meanings"]),
+    "model": ("Model folders", ["align.model.folder", "align.model.shipped"]),
     "text": ("Text", ["align.text.processor", "align.text.normalise", "align.data.bitext"]),
     "vectors": ("Word vectors", ["align.vectors.vec", "align.vectors.mapping", "align.vectors.dictionary"]),
 }

@@ -14,7 +14,7 @@ from typing import Any
 from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, load_aligner
 from align.core.errors import InputError
-from align.model.meanings import in_words
+from align.report.meanings import in_words
 
 EXAMPLES = (
     'explain --languages en-fr --source "It is late." --target "Il est tard."',

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from align.evaluation.metrics import FIGURES, figures, statistics
 from align.links import Link
-from align.model.meanings import in_words
+from align.report.meanings import in_words
 
 KINDS = ("gold", "corpus", "own")
 

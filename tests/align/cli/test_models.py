@@ -13,7 +13,7 @@ from align.cli.loading import chosen_model
 from align.cli.main import main
 from align.model import shipped
 from align.model.aligner import Aligner
-from align.model.meanings import in_words
+from align.report.meanings import in_words
 from tests.align import toy
 from tests.align.model.test_folder import with_links
 

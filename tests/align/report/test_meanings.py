@@ -5,7 +5,7 @@ import re
 import pytest
 
 from align.features import BIAS, GROUPS, WORD_GROUPS, word_feature_names
-from align.model.meanings import FEATURE_WORDS, GROUP_WORDS, in_words
+from align.report.meanings import FEATURE_WORDS, GROUP_WORDS, in_words
 from tests.align.features.test_features import resources
 
 
