@@ -66,28 +66,28 @@ _PLACE, _SPELLING, _FREQUENCY, _MODEL1 = "place: ", "spelling: ", "frequency: ",
 _AROUND, _PARTNER = "neighbours: ", "little-known word: "
 
 
-def _competition(score: str, who: str) -> dict[str, str]:
-    """Return the words for what :func:`align.features.maps.compete` makes of a score."""
-    words = (
-        f"{who}: lead over the source word's other links",
-        f"{who}: lead over the target word's other links",
-        f"{who}: share of all the source word's links",
-        f"{who}: share of all the target word's links",
-        f"{who}: first choice of both words",
-    )
-    return dict(zip(competition_names(score), words, strict=True))
+# What :func:`align.features.maps.compete` makes of a score.
+_COMPETITION = (
+    "lead over the source word's other links",
+    "lead over the target word's other links",
+    "share of all the source word's links",
+    "share of all the target word's links",
+    "first choice of both words",
+)
+
+# What :func:`align.features.maps.fill_posteriors` writes.
+_POSTERIORS = (
+    "probability that the source word made the target word",
+    "probability that the target word made the source word",
+    "probability of the link, both directions together",
+    "probability of the link, small ones told apart",
+    *_COMPETITION,
+)
 
 
-def _posteriors(kind: str, who: str) -> dict[str, str]:
-    """Return the words for what :func:`align.features.maps.fill_posteriors` writes."""
-    words = (
-        f"{who}: probability that the source word made the target word",
-        f"{who}: probability that the target word made the source word",
-        f"{who}: probability of the link, both directions together",
-        f"{who}: probability of the link, small ones told apart",
-    )
-    own = posterior_names(kind)[: len(words)]
-    return dict(zip(own, words, strict=True)) | _competition(kind, who)
+def _told(names: tuple[str, ...], who: str, words: tuple[str, ...]) -> dict[str, str]:
+    """Return the words of features that several scores have, by who says so."""
+    return {name: f"{who}: {each}" for name, each in zip(names, words, strict=True)}
 
 
 FEATURE_WORDS: dict[str, dict[str, str]] = {
@@ -95,7 +95,7 @@ FEATURE_WORDS: dict[str, dict[str, str]] = {
     "cosine": {
         "cosine": "vectors: likeness of meaning",
         "vector_missing": "vectors: one of the words has none",
-        **_competition("cosine", "vectors"),
+        **_told(competition_names("cosine"), "vectors", _COMPETITION),
     },
     "product": {"product_<n>": "vectors: both words in dimension <n>"},
     "position": {
@@ -145,10 +145,10 @@ FEATURE_WORDS: dict[str, dict[str, str]] = {
         "reverse_posterior": _MODEL1 + "in this sentence, the target word made the source word",
         "joint": _MODEL1 + "probability of the link, both directions together",
         "joint_log": _MODEL1 + "probability of the link, small ones told apart",
-        **_competition("dice", "Dice"),
-        **_competition("joint", "Model 1"),
+        **_told(competition_names("dice"), "Dice", _COMPETITION),
+        **_told(competition_names("joint"), "Model 1", _COMPETITION),
     },
-    "chain": _posteriors("chain", "chain"),
+    "chain": _told(posterior_names("chain"), "chain", _POSTERIORS),
     "context": {
         "previous": _AROUND + "the words before are linked",
         "next": _AROUND + "the words after are linked",
@@ -162,7 +162,7 @@ FEATURE_WORDS: dict[str, dict[str, str]] = {
         "right_anchor_near": _AROUND + "one word off the line from the nearest sure link after",
     },
     "posterior": {
-        **_posteriors("sampled", "sampler"),
+        **_told(posterior_names("sampled"), "sampler", _POSTERIORS),
         "sampled_previous": "sampler: the words before are linked",
         "sampled_next": "sampler: the words after are linked",
         "sampled_both_neighbours": "sampler: the words before and those after are linked",
