@@ -11,12 +11,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from align.cli.arguments import add_model
-from align.cli.explorer import ADDRESS, MOST_CHARACTERS, make_server
 from align.cli.loading import chosen_model, load_aligner
+from align.cli.terminal import say
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.links import Link
 from align.model.aligner import Aligner
 from align.report import Fact, ShownPair, as_json, model_facts, reasons_of, render
+from align.report.explorer import ADDRESS, MOST_CHARACTERS, make_server
 
 # Words of a sentence: the matrix of two such can still be looked at.
 MOST_TOKENS = 200
@@ -49,7 +50,10 @@ def run(args: argparse.Namespace) -> int:
     page = explorer_page(aligner, model)
     try:
         server = make_server(
-            args.port, page, lambda source, target: linked(aligner, source, target), debug="debug" in args
+            args.port,
+            page,
+            lambda source, target: linked(aligner, source, target),
+            on_fault=say if "debug" in args else None,
         )
     except OSError as error:
         raise _port_error(args.port, error) from error

@@ -16,11 +16,13 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import expect
 
-from align.cli import explorer, serve
-from align.cli.explorer import MOST_BYTES, MOST_CHARACTERS, make_server
+from align.cli import serve
 from align.cli.main import main
+from align.cli.terminal import say
 from align.core.errors import InputError
 from align.model.aligner import Aligner
+from align.report import explorer
+from align.report.explorer import MOST_BYTES, MOST_CHARACTERS, make_server
 from tests.align.server import PAIR, answer, running
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -214,7 +216,7 @@ class TestServer:
             assert server.server_address[0] == "127.0.0.1"
 
     def test_a_fault_is_shown_where_it_runs_when_asked_for(self, capsys):
-        with running(make_server(0, "", answer, debug=True)) as number:
+        with running(make_server(0, "", answer, on_fault=say)) as number:
             connection = http.client.HTTPConnection("127.0.0.1", number, timeout=20)
             with contextlib.closing(connection):
                 body = json.dumps(PAIR | {"source": "fault"})

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from align.cli.explorer import make_server
 from align.core.errors import InputError
+from align.report.explorer import make_server
 from pipeline.stages.download.archives import extract_one
 from tests.align.server import answer, running
 from tests.fuzz.__main__ import Target, file_of, loop, reading

@@ -22,7 +22,6 @@ from pathlib import Path
 import numpy as np
 import zstandard
 
-from align.cli.explorer import make_server
 from align.cli.main import main
 from align.core.errors import LiaisonError
 from align.data.bitext import open_bitext
@@ -31,6 +30,7 @@ from align.data.vocabulary import Vocabulary
 from align.links import FORMATS, read_file
 from align.model.aligner import Aligner
 from align.model.checksums import CHECKSUMS, write_checksums
+from align.report.explorer import make_server
 from align.vectors.binary import is_model, read_model
 from align.vectors.dictionary import read_dictionary
 from align.vectors.vec import read_vec

@@ -17,7 +17,6 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import urlsplit
 
-from align.cli.terminal import say
 from align.core.errors import LiaisonError
 from align.report import policy
 
@@ -60,7 +59,9 @@ class RequestError(Exception):
         self.status = status
 
 
-def make_server(port: int, page: str, answer: Answer, *, debug: bool = False) -> ThreadingHTTPServer:
+def make_server(
+    port: int, page: str, answer: Answer, *, on_fault: Callable[[str], None] | None = None
+) -> ThreadingHTTPServer:
     """Return a server bound to 127.0.0.1; ``serve_forever`` starts it.
 
     Parameters
@@ -72,8 +73,8 @@ def make_server(port: int, page: str, answer: Answer, *, debug: bool = False) ->
     answer : callable
         From two sentences (both text, or both lists of tokens) to what is sent back as JSON. Calls come one
         at a time, from several threads.
-    debug : bool
-        Whether faults of ``answer`` are shown on stderr with their traceback.
+    on_fault : callable, optional
+        Called with the traceback of a fault of ``answer``.
 
     Raises
     ------
@@ -91,7 +92,7 @@ def make_server(port: int, page: str, answer: Answer, *, debug: bool = False) ->
 
     Handler.page = page.encode()
     Handler.answer = staticmethod(one_at_a_time)
-    Handler.debug = debug
+    Handler.on_fault = None if on_fault is None else staticmethod(on_fault)
     return _Server((ADDRESS, port), Handler)
 
 
@@ -127,7 +128,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     page: bytes
     answer: Answer
-    debug: bool
+    on_fault: Callable[[str], None] | None
     timeout = _TIMEOUT
     _unread = 0  # bytes of a body that is refused
     server_version = "liaison"
@@ -170,8 +171,8 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as error:
-            if self.debug:
-                say(traceback.format_exc())
+            if self.on_fault is not None:
+                self.on_fault(traceback.format_exc())
             self._send_json(500, {"error": f"internal fault: {type(error).__name__}"})
 
     def _check_host(self) -> None:
