@@ -81,7 +81,7 @@ def find_model(name: str | Path) -> Path:
         return found
     if _find(path, WEIGHTS) is not None:
         raise InputError(
-            f"{name}: weights without statistics, with which no text can be aligned; run the pipeline on a "
+            f"{name}: weights without statistics of a text, where a model is needed; run the pipeline on a "
             f"bitext (train.weights={name}) and take the model it leaves in latest/train"
         )
     if (near := _near(path, MODEL)) is not None:
