@@ -29,8 +29,7 @@ def turned(model: Model) -> Model:
     given = model.resources
     lexicon = links = None
     if given.lexicon is not None:
-        lexicon, order = _turned_cells(given.lexicon)
-        links = None if given.links is None else _turned_links(given.links, order)
+        lexicon, links = turned_tables(given.lexicon, given.links)
     resources = Resources(
         lexicon,
         given.target_vectors,
@@ -49,6 +48,12 @@ def turned(model: Model) -> Model:
         missing=tuple(map(_turned_name, model.missing)),
         text={"source": model.text["target"], "target": model.text["source"]},
     )
+
+
+def turned_tables(lexicon: Lexicon, links: ExpectedLinks | None) -> tuple[Lexicon, ExpectedLinks | None]:
+    """Return tables of word pairs by the words of the other side, and the sampled links of their cells."""
+    turned, order = _turned_cells(lexicon)
+    return turned, None if links is None else _turned_links(links, order)
 
 
 def _turned_name(name: str) -> str:

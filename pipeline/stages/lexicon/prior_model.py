@@ -15,6 +15,7 @@ from align.data.vocabulary import Vocabulary
 from align.model.checksums import check
 from align.model.reading import check_files, table_files
 from align.model.shipped import MODEL, find_model
+from align.model.turning import turned_tables
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.lexicon import Lexicon
 from align.statistics.sampler_priors import LexicalPrior, from_links, from_spelling
@@ -62,6 +63,8 @@ def local_files(config: Config) -> list[Path]:
 def check_prior(folder: Path, ours: tuple[str, str]) -> bool:
     """Refuse a model that cannot start a corpus of the languages ``ours``; tell whether it has checksums.
 
+    A model of the same languages the other way round serves as well: it is turned.
+
     Raises
     ------
     InputError
@@ -69,10 +72,10 @@ def check_prior(folder: Path, ours: tuple[str, str]) -> bool:
     """
     checked = check(folder, [MODEL, *_vocabularies()])
     theirs = _languages(folder / MODEL, "text")
-    if ours != theirs:
+    if ours not in (theirs, theirs[::-1]):
         raise InputError(
             f"lexicon.prior: {folder} is of {'-'.join(theirs)}, the corpus of {'-'.join(ours)}; "
-            "give a model of the same languages in the same order"
+            "give a model of the same languages, either way round"
         )
     if not (folder / "lexicon").is_dir():
         raise InputError(f"lexicon.prior: {folder} has no lexicon; give a model with lexical features")
@@ -82,20 +85,25 @@ def check_prior(folder: Path, ours: tuple[str, str]) -> bool:
 
 def load_prior(folder: Path, preprocess: Path, vocabularies: Sequence[Vocabulary]) -> PriorModel:
     """Return the tables of a model; InputError if they are not of the corpus's languages or of its words."""
-    checked = check_prior(folder, _languages(preprocess / "text.json"))
+    ours = _languages(preprocess / "text.json")
+    checked = check_prior(folder, ours)
+    turns = ours != _languages(folder / MODEL, "text")
+    names = _vocabularies()[::-1] if turns else _vocabularies()
     source_ids, target_ids = (
         np.array([words.index.get(word, -1) for word in Vocabulary.load(path).words], dtype=np.int64)
-        for words, path in zip(vocabularies, (folder / name for name in _vocabularies()), strict=True)
+        for words, path in zip(vocabularies, (folder / name for name in names), strict=True)
     )
     lexicon = Lexicon.load(folder / "lexicon")
+    links = folder / "lexicon" / LINKS
+    found = ExpectedLinks.load(links, lexicon) if links.is_dir() else None
+    if turns:
+        lexicon, found = turned_tables(lexicon, found)
     sizes = len(lexicon.source_counts), len(lexicon.target_counts)
     if sizes != (len(source_ids), len(target_ids)):
         raise InputError(
             f"lexicon.prior: {folder} has tables of {sizes[0]} and {sizes[1]} words, vocabularies of "
             f"{len(source_ids)} and {len(target_ids)}; get the model again"
         )
-    links = folder / "lexicon" / LINKS
-    found = ExpectedLinks.load(links, lexicon) if links.is_dir() else None
     return PriorModel(lexicon, found, (source_ids, target_ids), checked)
 
 

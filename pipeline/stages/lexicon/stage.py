@@ -58,7 +58,8 @@ def run(
     min_probability : float
         Word pairs less probable than this in both directions are dropped, 0 to 1.
     prior : str, optional
-        A model whose tables start this corpus: a model folder, or the name of a known model.
+        A model whose tables start this corpus: a model folder, or the name of a known model. One of the same
+        languages the other way round is turned.
     prior_weight : float
         What an occurrence in the text of the prior counts against one in this corpus, > 0.
     chains : int

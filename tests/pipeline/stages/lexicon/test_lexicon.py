@@ -25,10 +25,13 @@ from align.statistics.posteriors import Posteriors
 from align.statistics.sampler import Schedule, run_chain
 from pipeline.stages.lexicon import sampling, sampling_files, tables
 from pipeline.stages.lexicon import stage as lexicon
+from pipeline.stages.lexicon.prior_model import load_prior, prior_counts
 from pipeline.work import budget, checkpoint
 from pipeline.work.engine import open_engine
 from pipeline.work.memory_release import prepare
 from pipeline.work.stage import Stage
+from tests.align import toy
+from tests.align.model.test_folder import with_links
 from tests.pipeline.stages.made_by_hand import plain_context
 
 WORDS = 30
@@ -463,6 +466,27 @@ def test_a_prior_starts_the_tables(context, preprocess, model):
     assert right(grown) > 0.9 > right(alone)
 
 
+def test_a_prior_serves_the_other_way_round(tmp_path, preprocess):
+    """A corpus of fr-en is started from the tables and sampled links of a model of en-fr, turned."""
+    model, folder = with_links(toy.toy_model()), tmp_path / "model"
+    given = model.resources
+    uneven = replace(given.lexicon, forward=given.lexicon.forward / 2)
+    links = replace(given.links, forward=given.links.forward / 2)
+    replace(model, resources=replace(given, lexicon=uneven, links=links)).save(folder)
+    vocabularies = [given.source_vocabulary, given.target_vocabulary]
+    there = load_prior(folder, preprocess, vocabularies)
+    write_text(preprocess, languages=("fr", "en"))
+    back = load_prior(folder, preprocess, vocabularies[::-1])
+    assert [ids.tolist() for ids in back.ids] == [list(range(12))] * 2
+    assert back.lexicon.reverse.tolist() == there.lexicon.forward.tolist() != back.lexicon.forward.tolist()
+    assert back.links.reverse.tolist() == there.links.forward.tolist() != back.links.forward.tolist()
+    small = Lexicon.load(folder / "lexicon")
+    counts = prior_counts(small, vocabularies, there, weight=0.5, spelling=0.0, stems=0.0)
+    turned = prior_counts(back.lexicon, vocabularies[::-1], back, weight=0.5, spelling=0.0, stems=0.0)
+    for one, other in zip(counts, turned[::-1], strict=True):
+        assert one.links.tolist() == other.links.tolist()
+
+
 def test_a_prior_is_found_beside_the_configuration_and_is_part_of_the_fingerprint(context, model, tmp_path):
     assert lexicon.local_files(context.config) == []
     context.config.values["lexicon"]["prior"] = "models/old"
@@ -479,9 +503,9 @@ def test_a_prior_is_found_beside_the_configuration_and_is_part_of_the_fingerprin
 
 
 def test_priors_that_do_not_fit_are_refused(context, model):
-    write_text(model, words=WORDS + 5, languages=("fr", "en"), name="model.json")
+    write_text(model, words=WORDS + 5, languages=("fr", "de"), name="model.json")
     with pytest.raises(
-        InputError, match=r"lexicon\.prior: .* is of fr-en, the corpus of en-fr; give a model"
+        InputError, match=r"lexicon\.prior: .* is of fr-de, the corpus of en-fr; give a model"
     ):
         lexicon.run(context, prior=str(model))
     write_text(model, words=WORDS, name="model.json")
