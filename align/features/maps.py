@@ -60,23 +60,27 @@ def fill_posteriors(block: Block, found: EdgePosteriors, out: np.ndarray) -> Non
     compete(found.joint, block.shapes, block.offsets, out[4:])
 
 
-@kernel(error_model="numpy")
-def scaled_log(values, out):  # type: ignore[no-untyped-def]
+def scaled_log(values: np.ndarray, out: np.ndarray) -> None:
     """Write max(ln p, -10) / 10 + 1 of each p in [0, 1] (float32) to ``out``, exact to 2e-7.
 
     p = 2^e x with x between sqrt(1/2) and sqrt(2), so ln p = e ln 2 + ln x, and with s = (x - 1) / (x + 1)
     ln x = 2 (s + s^3 / 3 + s^5 / 5 + s^7 / 7 + ...), where abs(s) < 0.172. Unlike the library's logarithm
     this has no call and no branch (the compiler makes vector instructions of it), and is the same everywhere.
     """
+    # The views are made here: in a kernel each takes the compiler a second.
+    rest = np.empty(len(values), dtype=np.int32)
+    _write_log(values, values.view(np.int32), rest, rest.view(np.float32), out)
+
+
+@kernel(error_model="numpy")
+def _write_log(values, bits, rest, fractions, out):  # type: ignore[no-untyped-def]
+    """Write the logarithm of ``values``, whose bits ``bits`` are; ``fractions`` are the bits of ``rest``."""
     count = len(values)
-    bits = values.view(np.int32)
-    rest = np.empty(count, dtype=np.int32)
     powers = np.empty(count, dtype=np.float32)
     for at in range(count):
         power = (bits[at] - _HALF_ROOT) >> _FRACTION
         rest[at] = bits[at] - np.int32(power << _FRACTION)
         powers[at] = np.float32(power)
-    fractions = rest.view(np.float32)
     one, two, zero = np.float32(1.0), np.float32(2.0), np.float32(0.0)
     third, fifth, seventh = np.float32(1 / 3), np.float32(1 / 5), np.float32(1 / 7)
     tenth, ln2 = np.float32(-1.0 / LOWEST), np.float32(np.log(2.0))
