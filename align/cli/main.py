@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import errno
 import importlib
-import os
 import sys
 import traceback
 from collections.abc import Mapping, Sequence
@@ -13,7 +12,7 @@ from types import ModuleType
 from typing import NamedTuple
 
 from align.cli.arguments import Parser, examples_text
-from align.cli.terminal import say, use_utf8
+from align.cli.terminal import give_up_stdout, say, use_utf8
 from align.core.errors import InputError, LiaisonError, WorkError, is_out_of_memory
 from align.core.files import WRITE_FAULTS
 from align.core.signals import stoppable
@@ -102,7 +101,7 @@ def main(arguments: Sequence[str] | None = None, *, program: Program | None = No
 def _tell(error: Exception, arguments: Sequence[str]) -> int:
     """Print a failure as one line and return the exit status it stands for."""
     if isinstance(error, OSError) and error.filename is None:
-        _give_up_stdout()
+        give_up_stdout()
     if isinstance(error, BrokenPipeError):
         # Whoever read the output has gone, as `head` does: nothing to tell.
         return 1
@@ -111,15 +110,6 @@ def _tell(error: Exception, arguments: Sequence[str]) -> int:
     failure = _as_liaison_error(error)
     say(f"error: {failure}")
     return failure.exit_status
-
-
-def _give_up_stdout() -> None:
-    """Drop what the standard output would still hold where it cannot be written, lest it is tried at exit."""
-    try:
-        if sys.stdout is not None:
-            sys.stdout.flush()
-    except OSError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _run(arguments: list[str], program: Program) -> int:

@@ -26,6 +26,15 @@ def use_utf8() -> None:
         sys.stderr.reconfigure(encoding="utf-8", errors="backslashreplace", newline="\n")
 
 
+def give_up_stdout() -> None:
+    """Drop what the standard output would still hold where it cannot be written, lest it is tried at exit."""
+    try:
+        if sys.stdout is not None:
+            sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
 def say(text: str) -> None:
     """Write one line on stderr; nothing where nobody can read it any more."""
     if sys.stderr is None:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from align.cli.arguments import Parser, examples_text
-from align.cli.terminal import say
+from align.cli.terminal import give_up_stdout, say
 from align.core.errors import InputError, LiaisonError, is_out_of_memory
 from align.core.files import WRITE_FAULTS
 from align.core.signals import stoppable
@@ -326,6 +326,10 @@ def _tell(error: Exception, *, debug: bool) -> int:
     if is_out_of_memory(error):
         print("error: out of memory; give a smaller --memory, or fewer --jobs", file=sys.stderr)
         return 1
+    if isinstance(error, OSError) and error.filename is None:
+        give_up_stdout()
+    if isinstance(error, BrokenPipeError):
+        return 1  # whoever read the output has gone, as `head` does: nothing to tell
     if isinstance(error, OSError):
         file = error.filename2 or error.filename
         place = f"{os.fsdecode(file)}: " if file else ""

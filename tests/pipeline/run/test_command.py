@@ -1,8 +1,13 @@
 """What the command line of the pipeline says where it is stopped."""
 
+import os
+import subprocess
+import sys
+
 import pytest
 
 from pipeline.run import command, runner
+from tests.conftest import ROOT
 
 AGAIN = "interrupted; the same command goes on where it stopped"
 
@@ -60,3 +65,20 @@ def test_stopped_before_a_stage_was_begun(monkeypatch, capsys):
     monkeypatch.setattr(command, "_run", stop)
     assert command.main(["--force"]) == 130
     assert capsys.readouterr().err == f"{AGAIN}\n"
+
+
+@pytest.mark.parametrize("question", [["--list"], ["--list", "train"], ["--dry-run"]])
+def test_a_reader_that_goes_away(tmp_path, question):
+    """As `head` does: there is nothing to tell, and nobody to tell it to."""
+    reading, writing = os.pipe()
+    os.close(reading)
+    words = [*question, "--workdir", str(tmp_path)]
+    with os.fdopen(writing, "wb") as gone:
+        done = subprocess.run(
+            [sys.executable, "run_pipeline.py", *words],
+            cwd=ROOT,
+            stdout=gone,
+            stderr=subprocess.PIPE,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (1, b"")
