@@ -24,8 +24,9 @@ from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus, Sentences
 from align.statistics.mapper import Mapper, Shards, Threads, cut
 
-# Bytes that one cell takes while the tables are estimated: target id, Dice, and two probabilities.
-BYTES_PER_CELL = 16
+# Bytes that one cell takes while the tables are estimated: target id, Dice, two probabilities, and a copy
+# of one, which NumPy makes from version 2.5 on where an array changes its size.
+BYTES_PER_CELL = 20
 
 
 class Bags(NamedTuple):
