@@ -12,7 +12,7 @@ from align.core.kernels import TOLD
 from align.model.aligner import Aligner
 from align.model.first_use import compiling
 from align.model.own_text import EXPECTATION, NoModelWarning
-from align.model.shipped import bare_weights, find_model, first_model, model_of_languages
+from align.model.shipped import bare_weights, find_model, first_model, known_models, model_of_languages
 from align.model.weights import remarks
 
 
@@ -35,7 +35,8 @@ def load_aligner(path: str, *, tokenized: bool = False, languages: tuple[str, st
         warnings.simplefilter("ignore", NoModelWarning)
         aligner = Aligner.load(path, tokenizer="spaces" if tokenized else None, languages=languages)
     if aligner.untrained:
-        say(f"{path}: {EXPECTATION}")
+        known = ", ".join(folder.name for folder in known_models()) if languages is None else ""
+        say(f"{path}: {EXPECTATION}{f'; or name one that is known: --model {known}' if known else ''}")
     for remark in remarks(aligner.model):
         say(f"{path}: {remark}")
     return aligner

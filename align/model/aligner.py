@@ -97,6 +97,10 @@ class Aligner:
         self._weights: Weights | None = None
         self._text: OwnText | None = None
 
+    def __repr__(self) -> str:
+        """Return what it aligns and what with, for whoever looks at it."""
+        return f"<Aligner {'-'.join(self.model.languages)}{', without a model' if self.untrained else ''}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle as the place of the model and the tokenizer, not as its tables.
 
@@ -145,12 +149,16 @@ class Aligner:
             If there is no such model, it is of other languages, a file of it is missing or damaged, it asks
             for a tokenizer that is code (give it yourself if you trust it), or the tokenizer given does not
             exist.
+        TypeError
+            If ``languages`` is one text.
 
         Warns
         -----
         NoModelWarning
             Where weights are loaded.
         """
+        if isinstance(languages, str):
+            raise TypeError(f'languages: {languages!r} is one text; give two codes, such as ("en", "fr")')
         bare = bare_weights(path)
         folder = find_model(path) if bare is None else bare
         if bare is not None:
@@ -333,6 +341,8 @@ class Aligner:
         InputError
             If there are weights alone; if a link is none, or outside its pair, which is named by its place;
             if no pair has a sure link.
+        TypeError
+            If a pair is no (source, target, links).
         """
         from align.model.adapting import adapt, gold_links  # the solvers take a while to load
 
@@ -341,10 +351,10 @@ class Aligner:
                 "learn: weights without a model cannot learn by themselves; run the pipeline on your text "
                 "with these links as [gold] (liaison run --config), or name a model"
             )
-        rows = [
-            (self.tokens(source, target), gold_links(links, where=f"pair {place}"))
-            for place, (source, target, links) in enumerate(gold)
-        ]
+        rows = []
+        for place, row in enumerate(_iterated(gold)):
+            *sides, links = _parts(row, place, "(source, target, links)")
+            rows.append((self._tokens_of_pair(sides, place), gold_links(links, where=f"pair {place}")))
         for place, ((one, other), links) in enumerate(rows):
             check_bounds(links, one.surface, other.surface, where=f"pair {place}")
         pairs, lines = look_up([tokens for tokens, _ in rows], self._vocabularies)
@@ -426,11 +436,8 @@ class Aligner:
                 raise TypeError(f"{name}: {_shown(text)} is no text; give a str or a list of str, its tokens")
         return self._sides[0].tokens(source), self._sides[1].tokens(target)
 
-    def _tokens_of_pair(self, pair: tuple[Text, Text], place: int) -> tuple[Tokens, Tokens]:
-        # A text of two characters would unpack to two texts.
-        sides = list(pair) if not isinstance(pair, str) and _has_order(pair) else []
-        if len(sides) != 2:
-            raise TypeError(f"pair {place}: {_shown(pair)} is no (source, target); give a list of pairs")
+    def _tokens_of_pair(self, pair: Sequence[Text], place: int) -> tuple[Tokens, Tokens]:
+        sides = _parts(pair, place, "(source, target)")
         try:
             return self.tokens(*sides)
         except TypeError as error:
@@ -594,6 +601,15 @@ def _iterated(pairs: Iterable[Any]) -> Iterable[Any]:
 def _has_order(value: object) -> bool:
     """Tell whether a value holds others one after the other: no single object, no set, no bytes."""
     return isinstance(value, Iterable) and not isinstance(value, (bytes, bytearray, Mapping, Set))
+
+
+def _parts(row: object, place: int, wanted: str) -> list[Any]:
+    """Return what a row of a list holds, as many values as ``wanted`` has."""
+    # A text of two characters would unpack to two texts.
+    parts = list(row) if isinstance(row, Iterable) and not isinstance(row, str) and _has_order(row) else []
+    if len(parts) != len(wanted.split(",")):
+        raise TypeError(f"pair {place}: {_shown(row)} is no {wanted}; give a list of pairs")
+    return parts
 
 
 def _shown(value: object) -> str:

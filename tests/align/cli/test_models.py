@@ -201,7 +201,10 @@ class TestLinks:
         turned = "\t".join(ROW.rstrip("\n").split("\t")[::-1]) + "\n"
         assert run("links --languages fr-en", stdin=turned) == (0, "0-0 1-2 2-1 3-3\n", "")
         assert run("links -m en-fr --languages fr-en", stdin=turned)[1] == "0-0 1-2 2-1 3-3\n"
-        assert "there is no model here but weights" in run("links --languages en-de", stdin=ROW)[2]
+        told = run("links --languages en-de", stdin=ROW)[2]
+        assert "there is no model here but weights" in told
+        assert "--model en-fr" not in told
+        assert "; or name one that is known: --model en-fr\n" in run("links", stdin=ROW)[2]
         status, _, err = run("links -m en-fr --languages en-de", stdin=ROW)
         assert (status, err) == (2, "error: en-fr: a model of en-fr, not en-de; give another model\n")
 

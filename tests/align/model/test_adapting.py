@@ -84,6 +84,20 @@ def test_wrong_links_are_told_with_their_pair(aligner, links, told):
         aligner.learn([(*NEW, links)])
 
 
+@pytest.mark.parametrize(
+    ("gold", "told"),
+    [
+        ([GOLD[0], NEW], r"pair 1: \('The house is big.', .*\(tuple\) is no \(source, target, links\)"),
+        (["abc"], r"pair 0: 'abc' \(str\) is no \(source, target, links\); give a list of pairs"),
+        ([(None, *GOLD[0][1:])], r"pair 0: source: None \(NoneType\) is no text"),
+        ("abc", "'abc' .str. is no list of pairs"),
+    ],
+)
+def test_what_is_no_pair_with_links_is_told_with_its_place(aligner, gold, told):
+    with pytest.raises(TypeError, match=told):
+        aligner.learn(gold)
+
+
 def test_weights_alone_learn_nothing():
     with pytest.warns(UserWarning, match="no model here but weights"):
         aligner = Aligner.load("default")

@@ -106,15 +106,19 @@ def test_a_text_in_runs_is_the_text_at_once(aligner, sample):
 
 def test_languages(aligner):
     assert aligner.model.languages == ("en", "fr")
+    assert repr(aligner) == "<Aligner en-fr, without a model>"
     with pytest.warns(NoModelWarning):
         assert Aligner.load("default").model.languages == ("und", "und")
+    with pytest.raises(TypeError, match=r"languages: 'en-fr' is one text; give two codes, such as \("):
+        Aligner.load("default", languages="en-fr")
 
 
 def test_a_model_of_other_languages(tmp_path):
     from tests.align import toy
 
     toy.toy_model().save(tmp_path / "toy")
-    assert Aligner.load(tmp_path / "toy", languages=("EN", "fr")).model.languages == ("en", "fr")
+    loaded = Aligner.load(tmp_path / "toy", languages=("EN", "fr"))
+    assert (loaded.model.languages, repr(loaded)) == (("en", "fr"), "<Aligner en-fr>")
     with pytest.raises(InputError, match="a model of en-fr, not de-en; give another model"):
         Aligner.load(tmp_path / "toy", languages=("de", "en"))
 
