@@ -12,7 +12,7 @@ import json
 from typing import Any
 
 from align.cli.arguments import add_model
-from align.cli.loading import chosen_model, load_aligner
+from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.core.errors import InputError
 from align.report.meanings import in_words
 
@@ -39,7 +39,8 @@ def run(args: argparse.Namespace) -> int:
         raise InputError(f"--top {args.top}: less than 0; give a number from 0 on")
     model = chosen_model(args.model, args.languages)
     aligner = load_aligner(model, tokenized=args.tokenized, languages=args.languages)
-    explained = aligner.explain(args.source, args.target)
+    with first_use_told(model):
+        explained = aligner.explain(args.source, args.target)
     if args.json:
         print(json.dumps(explained, ensure_ascii=False, indent=1))
     else:

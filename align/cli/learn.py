@@ -14,7 +14,7 @@ from typing import Any
 
 from align.cli import sides
 from align.cli.arguments import add_link_columns, add_model, check_new_folder, finite, natural
-from align.cli.loading import chosen_model, load_aligner
+from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, say
 from align.core.errors import InputError
 from align.links import FORMATS
@@ -61,7 +61,8 @@ def run(args: argparse.Namespace) -> int:
     model = chosen_model(args.model, args.languages)
     aligner = load_aligner(model, languages=args.languages)
     pairs = [(pair.source or [], pair.target or [], pair.links) for pair in gold.pairs]
-    learnt = aligner.learn(pairs, lam=args.lam, seed=args.seed, on_pass=None if args.json else _tell)
+    with first_use_told(model):
+        learnt = aligner.learn(pairs, lam=args.lam, seed=args.seed, on_pass=None if args.json else _tell)
     told = learnt.model.provenance
     found = {name: told[name] for name in told if name.startswith(("adapted_", "held_out_"))}
     print(json.dumps(found) if args.json else _summary(found))

@@ -53,11 +53,12 @@ def first_use_told(path: str) -> Iterator[None]:
             say(TOLD)
         if terminal:
             told.append(count)
-            print(f"\r{count} kernels", end="", file=sys.stderr, flush=True)
+            # Back to the start of the line: what is said next stands there instead.
+            print(f"{count} kernels\r", end="", file=sys.stderr, flush=True)
 
     with compiling(bare_weights(path) or find_model(path), tell):
         try:
             yield
         finally:
             if told:
-                print(f"\r{' ' * 20}\r", end="", file=sys.stderr, flush=True)
+                print(f"{' ' * 20}\r", end="", file=sys.stderr, flush=True)

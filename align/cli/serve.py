@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from align.cli.arguments import add_model
-from align.cli.loading import chosen_model, load_aligner
+from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import say
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.links import Link
@@ -59,6 +59,8 @@ def run(args: argparse.Namespace) -> int:
         raise _port_error(args.port, error) from error
     with server:
         try:
+            with first_use_told(model):
+                linked(aligner, "a", "a")  # here, not behind a page that waits and says nothing
             print(f"http://{ADDRESS}:{server.server_address[1]}/", flush=True)
             server.serve_forever()
         except KeyboardInterrupt:

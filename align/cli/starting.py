@@ -19,7 +19,7 @@ from align.core.errors import WorkError, is_out_of_memory
 from align.core.signals import SIGNALS, end_silently
 
 # The commands that need compiled code, and the memory for it.
-COMPILED = frozenset(["links", "explain", "serve", "run"])
+COMPILED = frozenset(["links", "explain", "learn", "serve", "run"])
 
 # Option of Linux's prctl: the signal that a process gets when the one that started it dies.
 _PARENT_DEATH = 1

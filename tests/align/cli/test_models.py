@@ -4,13 +4,15 @@ import errno
 import gzip
 import json
 import re
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 
 import pytest
 
-from align.cli import serve
+from align.cli import loading, serve
 from align.cli.loading import chosen_model
 from align.cli.main import main
+from align.cli.starting import COMPILED
 from align.model import shipped
 from align.model.aligner import Aligner
 from align.report.meanings import in_words
@@ -265,7 +267,7 @@ class TestExplain:
 
 
 def test_serve_says_which_model_it_shows(capsys, monkeypatch, model):
-    def taken(port, page, answer, *, debug):
+    def taken(port, page, answer, *, on_fault):
         told.append(page)
         raise OSError(errno.EADDRINUSE, "taken")
 
@@ -278,6 +280,37 @@ def test_serve_says_which_model_it_shows(capsys, monkeypatch, model):
     assert chosen == "model toy, the first that is known; --model or --languages chooses another"
     assert [other[:11] for other in others] == ["error: port"] * 2
     assert told[0] == told[1]
+
+
+def test_every_command_that_compiles_says_so(run, monkeypatch):
+    """In a fresh environment each may be the first, and nobody waits for half a minute without a word."""
+
+    @contextmanager
+    def compiling(model, tell):
+        assert model.name == "toy"
+        for count in (1, 2):
+            tell(count)
+        yield
+
+    class Server(nullcontext):
+        server_address = "", 1
+
+        def serve_forever(self):
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(loading, "compiling", compiling)
+    monkeypatch.setattr(loading, "TOLD", "it compiles")  # TOLD itself the fixture leaves out
+    monkeypatch.setattr(serve, "make_server", lambda *port, **on_fault: Server())
+    words = {
+        "links": "-i rows",
+        "explain": "--source a --target b",
+        "learn": "--gold g --source s --target s",
+        "serve": "--port 0",
+    }
+    assert {*words, "run"} == COMPILED
+    for command, others in words.items():
+        status, _, err = run(f"{command} --model toy {others}", rows=ROW, g="0-0\n", s="a\n")
+        assert (status, err.count("it compiles\n")) == (0, 1), command
 
 
 TEXT = {"l": "0-0 1-1\n0-0\n0-0 0-1\n\n", "s": "the house\nthe\nThe\nx\n", "t": "la maison\nla\nle La\ny\n"}
