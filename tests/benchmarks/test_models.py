@@ -12,7 +12,7 @@ from align.features import Edges
 from align.links import Link
 from align.problems.labels import Labels
 from align.statistics.posteriors import SCALE
-from benchmarks import ablation, accuracy, hansards, transfer
+from benchmarks import ablation, accuracy, hansards, prior, transfer
 from benchmarks.gold import links_file, sampled_links, text_file
 from benchmarks.models import Training
 from benchmarks.process import Usage
@@ -130,3 +130,10 @@ def test_a_language_is_not_taught_by_itself(tmp_path):
             transfer.parse(wrong, tmp_path)
     with pytest.raises(InputError, match="held out with a bitext"):
         transfer.parse("a:en-sv:b:100", tmp_path)
+
+
+def test_a_prior_is_drawn_beside_the_text_alone(tmp_path):
+    curves = {"without": [7.0, 7.1, 6.9, 6.8], "prior": [3.7, 3.8, 3.7, 3.6]}
+    assert all(len(row) == len(prior.GOLD) for row in curves.values())
+    prior.plot(curves, "en-fr", tmp_path / "prior.png")
+    assert (tmp_path / "prior.png").read_bytes().startswith(b"\x89PNG")
