@@ -71,7 +71,10 @@ def run(args: argparse.Namespace) -> int:
         )
     in_rows = args.columns is not None and len(args.columns) > 1
     if args.links is not None and None in texts and not (in_rows and texts == (None, None)):
-        raise InputError("--links needs --source and --target, the tokens it was made for; give both")
+        raise InputError(
+            "--links needs --source and --target, the tokens it was made for; give both, or --columns S,T,L "
+            "where one file holds all three"
+        )
     only_one_stdin([args.links, *texts])
     entries = _of_model(_model(args.model)) if args.model else _of_links(args)
     with open_output(args.output) as out:

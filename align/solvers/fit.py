@@ -31,6 +31,10 @@ class Progress(NamedTuple):
     passes: int  # at most
     state: Any  # all that is needed to go on from here; it changes once ``on_pass`` returns
 
+    def __repr__(self) -> str:
+        """Return what fits a line: the state holds all vertices that are kept."""
+        return f"Progress({self.row}, passes={self.passes}, state={type(self.state).__name__})"
+
 
 @dataclass(frozen=True)
 class Fit:

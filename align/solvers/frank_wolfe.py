@@ -66,7 +66,7 @@ class BatchFrankWolfe(DualSolver[BatchState]):
 
     passes: int = at_least(1, 1000)
     # the vertex of the next step is found by the measurement
-    gap_every: int = option(1, "1", lambda value: value == 1)
+    gap_every: int = option(1, "1, as every pass of fw measures the gap", lambda value: value == 1)
     step: str = one_of("line-search", "decreasing", "curvature")
     curvature: float | None = positive(None)
 

@@ -200,6 +200,11 @@ class Solver(ABC, Generic[AnyState]):
 
     def check_state(self, state: AnyState, problem: Problem, origin: np.ndarray | None = None) -> None:
         """Raise ValueError if a state is of another run than of this problem from this origin."""
+        if not isinstance(state, State):
+            raise ValueError(
+                f"{self.name}: {type(state).__name__} is no state of it; give the state that on_pass was "
+                "told (progress.state)"
+            )
         state.check(self._made_for(problem), fingerprint(problem), self._checked_origin(origin, problem))
 
     def new_state(self, problem: Problem, origin: np.ndarray, **own: Any) -> AnyState:

@@ -347,7 +347,7 @@ class TestLexicon:
     @pytest.mark.parametrize(
         ("words", "message"),
         [
-            ("--links l", "--links needs --source and --target"),
+            ("--links l", "give both, or --columns S,T,L where one file holds all three"),
             ("--model toy --source s", "belong to --links; leave them out with --model"),
             ("--links - --source - --target t", "the standard input is given for two files"),
             ("--links l --source s --target s", "link 1-1 (counted from 0) lies outside the pair"),

@@ -183,7 +183,19 @@ def test_one_seed_one_result(name):
 def test_a_state_of_another_run_or_solver_is_refused(tmp_path, name):
     problem, path = pairs(5, 4, 3, seed=6), tmp_path / "state.npz"
     solver = SOLVERS[name]
-    solve(name, problem, passes=2, tolerance=0, on_pass=lambda progress: progress.state.save(path))
+    told = []
+
+    def keep(progress):
+        progress.state.save(path)
+        told.append(repr(progress))
+
+    fit = solve(name, problem, passes=2, tolerance=0, on_pass=keep)
+    assert told[1].startswith("Progress(Row(passes=2, ")
+    assert told[1].endswith(f"passes=2, state={solver.state_type.__name__})")
+    with pytest.raises(
+        ValueError, match=f"{name}: Fit is no state of it; give the state that on_pass was told"
+    ):
+        solve(name, problem, resume=fit)
     with pytest.raises(ValueError, match=f"{name}: the state is of a run with .*, asked is .*; start anew"):
         solve(name, problem, lam=0.2, resume=solver.load(path))
     with pytest.raises(ValueError, match=f"{name}: the state is of a run with another origin"):

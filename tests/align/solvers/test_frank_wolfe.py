@@ -38,6 +38,11 @@ def test_a_pass_is_one_call_of_the_oracle_for_each_block():
     assert [row.oracle_calls for row in fit.history] == [7, 14, 21, 28, 35, 42]
 
 
+def test_the_gap_is_measured_in_every_pass():
+    with pytest.raises(ValueError, match="gap_every is 5; give 1, as every pass of fw measures the gap"):
+        fw(Listed.random(4, 3, seed=0), gap_every=5)
+
+
 def test_the_first_steps_by_hand():
     problem = Listed.random(3, 4, seed=5)
     lam = 0.1
