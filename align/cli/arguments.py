@@ -22,17 +22,34 @@ _LANGUAGE = re.compile(r"[A-Za-z]{1,8}(?:-[A-Za-z0-9]{1,8})*", re.ASCII)
 
 
 class Parser(argparse.ArgumentParser):
-    """Parses a command line as :class:`argparse.ArgumentParser` does, but for two things.
+    """Parses a command line as :class:`argparse.ArgumentParser` does, but for three things.
 
     A word that is a negative number in any notation (``-1``, ``-.5``, ``-1e-3``, ``-inf``) is a value, never
     an option: no option may look like one. And wrong usage is told in one line that names the option and says
-    where help is; the exit status is 2. Parsers of subcommands are of the same class.
+    where help is; the exit status is 2. Words that are left over are told by the parser of the subcommand, to
+    which they were given, with the options that a file may belong to. Parsers of subcommands are of the same
+    class.
     """
 
     def error(self, message: str) -> NoReturn:
         """End with status 2 and one line."""
         told = " ".join(message.split()).removeprefix("argument ")
         self.exit(2, f"error: {told}; {self.prog} --help lists the options\n")
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """Parse; nothing is left over, or it is an error here, not in the parser of all commands."""
+        found, left = super().parse_known_args(args, namespace)
+        if left:
+            free = [] if any(word.startswith("-") for word in left) else self._free(found)
+            hint = f"; write the option before it, as {', '.join(free)}" if free else ""
+            self.error(f"unrecognized arguments: {' '.join(left)}{hint}")
+        return found, left
+
+    def _free(self, found: argparse.Namespace) -> list[str]:
+        """Return the first options that take a file to read and were not given."""
+        files = [each for each in self._actions if str(each.metavar).startswith("FILE")]
+        free = [each for each in files if getattr(found, each.dest) == each.default]
+        return [each.option_strings[-1] for each in free if each.dest != "output"][:3]
 
     def _parse_optional(self, arg_string: str) -> Any:
         return None if _NEGATIVE.fullmatch(arg_string) else super()._parse_optional(arg_string)

@@ -107,7 +107,12 @@ def test_wrong_usage_is_one_line(parser, capsys, words, told):
         ("links --model m --bias -inf", "--bias: '-inf' is no number; give"),
         ("links --model m --bias", "--bias: expected one argument; python -m align links --help lists"),
         ("links --model m --nonsense", "unrecognized arguments: --nonsense; python -m align"),
-        ("models list --x", "unrecognized arguments: --x; python -m align"),
+        ("models list --x", "unrecognized arguments: --x; python -m align models list --help"),
+        (
+            "links en fr",
+            "unrecognized arguments: en fr; write the option before it, as --input, --source, --target; "
+            "python -m align links --help lists",
+        ),
     ],
 )
 def test_of_the_library(capsys, words, told):
@@ -127,6 +132,8 @@ def test_of_the_pipeline(capsys, option, told):
     assert wrong(capsys, command.main, words).startswith(f"error: {words[0]}{told}")
     told = "unrecognized arguments: --nonsense; run_pipeline.py --help lists the options"
     assert wrong(capsys, command.main, ["--nonsense"]).startswith(f"error: {told}")
+    told = "unrecognized arguments: my.toml; write the option before it, as --config; run_pipeline.py"
+    assert wrong(capsys, command.main, ["my.toml"]).startswith(f"error: {told}")
 
 
 @pytest.mark.parametrize("bias", ["-1e-3", "-.5", "-2E-1"])
