@@ -99,7 +99,11 @@ def run(args: argparse.Namespace) -> int:
         ("features", f"{len(found.names)} of the groups {', '.join(found.groups)}"),
         ("calibration", _formula(found.calibration)),
         *((f"option {key}", _plain(value)) for key, value in found.options.items()),
-        *((f"provenance {key}", _plain(value)) for key, value in found.provenance.items()),
+        *(
+            (f"provenance {key}", _plain(value))
+            for key, value in found.provenance.items()
+            if value is not None
+        ),
     ]
     print_rows(rows)
     return 0

@@ -5,6 +5,7 @@ import gzip
 import json
 import re
 from contextlib import contextmanager, nullcontext
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -407,6 +408,12 @@ class TestModels:
         described = json.loads(run("models info toy --json")[1])
         sizes = {"source_words": 12, "target_words": 12, "cells": 12, "dimensions": 5}
         assert sizes.items() <= described["sizes"].items()
+
+    def test_what_was_not_done_is_not_told(self, run):
+        replace(toy.toy_model(), provenance={"solver": None, "pairs": 3}).save(Path("given"))
+        out = run("models info given")[1]
+        assert "provenance pairs" in out
+        assert "provenance solver" not in out
 
     def test_features_without_a_weight_are_told_once(self, run, model):
         (model / "checksums.tsv").unlink()
