@@ -9,10 +9,12 @@ from __future__ import annotations
 
 import argparse
 import json
+import os
 from typing import Any
 
 from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, first_use_told, load_aligner
+from align.cli.terminal import say
 from align.core.errors import InputError
 from align.report.meanings import in_words
 
@@ -37,6 +39,10 @@ def run(args: argparse.Namespace) -> int:
     """Explain and print."""
     if args.top < 0:
         raise InputError(f"--top {args.top}: less than 0; give a number from 0 on")
+    if os.path.isfile(args.source) and os.path.isfile(args.target):
+        say(
+            f"{args.source}: there is such a file, but --source and --target are sentences; links reads files"
+        )
     model = chosen_model(args.model, args.languages)
     aligner = load_aligner(model, tokenized=args.tokenized, languages=args.languages)
     with first_use_told(model):

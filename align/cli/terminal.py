@@ -50,6 +50,9 @@ def open_input(path: str) -> Iterator[tuple[BinaryIO, str]]:
         yield stream, "<stdin>" if path == "-" else path
 
 
+# Names by which others would take an output for a packed one.
+_PACKED = (".bz2", ".gz", ".xz", ".zip", ".zst")
+
 # A writer that is at it writes again within so many seconds.
 _PAUSE = 0.005
 
@@ -163,6 +166,10 @@ def open_output(path: str) -> Iterator[TextIO]:
             yield out
         return
     final = Path(os.path.realpath(path))
+    if final.suffix.lower() in _PACKED:
+        raise InputError(
+            f"{path}: what is written is not packed; leave out {final.suffix}, and pack it afterwards"
+        )
     if not final.parent.is_dir():
         raise InputError(f"{path}: there is no folder {final.parent}; make it first")
     with new_output(final) as aside, text_file(aside, told=path) as out:

@@ -173,4 +173,8 @@ def _toml_error(path: Path, text: str) -> InputError:
     told = re.fullmatch(r"(.*) \(at line (\d+), column \d+\)", text)
     if told is None:
         return InputError(f"{path}: {text}; mend the TOML")
+    if told.group(1) == r"Illegal character '\n'":
+        return InputError(
+            f"{path}:{told.group(2)}: a text does not end on its line; close its quotation mark"
+        )
     return InputError(f"{path}:{told.group(2)}: {told.group(1)}; mend the TOML")

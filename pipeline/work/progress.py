@@ -58,16 +58,16 @@ class Reporter:
 
     @contextmanager
     def watching_kernels(self) -> Iterator[None]:
-        """Tell of kernels that are compiled meanwhile: once in words, and by a bar how many there are."""
+        """Tell of kernels that are compiled meanwhile: in words, and by a bar how many there are."""
         # Here: numba takes a second to import, and what runs no stage needs none of it.
         from align.core import kernels
 
         bars: list[Any] = []
 
         def tell(count: int) -> None:
-            if not self._compiles:
+            if count == 1:
+                self.say("compiling what this stage needs, too" if self._compiles else kernels.TOLD)
                 self._compiles = True
-                self.say(kernels.TOLD)
             if self._bars:
                 from tqdm import tqdm
 

@@ -73,14 +73,15 @@ def test_g04_the_other_process_is_started_by_the_first_kernel_and_ended(tmp_path
     assert started[0].returncode is not None
 
 
-def test_g04_a_run_tells_once(capsys):
+def test_g04_a_run_tells_once_at_length_and_then_of_each_stage_that_compiles(capsys):
     fresh = kernels._njit(nogil=True)(lambda x: x + 1)
     fresh.py_func.__module__ = "align.made_here"
     reporter = Reporter("name")
-    for value in (1, 1.0):
+    for values in ((1, 1.0), (1j, 1), (1, 1.0)):
         with reporter.watching_kernels():
-            fresh(value)
-    assert capsys.readouterr().err == f"[name] {TOLD}\n"
+            for value in values:
+                fresh(value)
+    assert capsys.readouterr().err == f"[name] {TOLD}\n[name] compiling what this stage needs, too\n"
 
 
 # G03

@@ -53,6 +53,14 @@ class TestLinks:
         assert run("links --model toy -i rows --format tsv") == expected
         assert run("links --model toy --source - --target t", stdin=source) == expected
 
+    def test_an_output_that_is_named_as_if_it_were_packed(self, run, tmp_path):
+        status, _, err = run("links --model toy -i rows -o links.gz", rows=ROW)
+        assert (status, err) == (
+            2,
+            "error: links.gz: what is written is not packed; leave out .gz, and pack it afterwards\n",
+        )
+        assert not (tmp_path / "links.gz").exists()
+
     def test_packed_input(self, run):
         assert (
             run("links --model toy -i rows.gz", **{"rows.gz": gzip.compress(ROW.encode())})[1] == f"{LINKS}\n"
@@ -231,6 +239,11 @@ class TestExplain:
         assert explained == Aligner.load(model).explain(words[1], words[3])
         for link in explained["links"]:
             assert sum(link["contributions"].values()) == pytest.approx(link["score"], abs=1e-6)
+
+    def test_files_are_not_read_but_told(self, run):
+        status, out, err = run("explain --model toy --source s --target t", s="the", t="le")
+        assert (status, out.split("\n")[0]) == (0, "source words without a link: 0 s")
+        assert err == "s: there is such a file, but --source and --target are sentences; links reads files\n"
 
     def test_text(self, model, capsys):
         words = ["--source", "the house here", "--target", "le maison", "--top", "1"]

@@ -93,6 +93,7 @@ def test_odd_overrides_are_refused(file, override, told):
         ("lamda = 1", r"\[train\] has no key 'lamda'; did you mean 'lam'"),
         ('lam = "1"', "'1' is no number"),
         ("lam = = 1", "Invalid value; mend the TOML"),
+        ('solver = "bcfw\n', "a text does not end on its line; close its quotation mark"),
         ("passes = 99999999999999999999", "9+ is no whole number"),
     ],
 )
