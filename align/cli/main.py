@@ -117,11 +117,7 @@ def _run(arguments: list[str], program: Program) -> int:
     name = next((word for word in arguments if not word.startswith("-")), "")
     # Only the command that is asked for is imported: the others would bring numba, pandas and nltk.
     modules = {name: program.load(name)} if name in program.commands() else {}
-    parser = parser_of(program, modules)
-    args, unknown = parser.parse_known_args(arguments)
-    if unknown:
-        parser.prog = f"{program.name} {name}"  # the help of the command lists what there is
-        parser.error(f"unrecognized arguments: {' '.join(unknown)}")
+    args = parser_of(program, modules).parse_args(arguments)
     status = modules[name].run(args)
     return int(status)
 
