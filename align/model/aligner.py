@@ -10,8 +10,11 @@ processes get the folder of its model: they load it again, and its large arrays 
 
 from __future__ import annotations
 
+import os
 import warnings
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from concurrent.futures import Future, ThreadPoolExecutor
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -247,7 +250,7 @@ class Aligner:
     def align_many(
         self, pairs: Iterable[tuple[Text, Text]], *, bias: float = 0.0
     ) -> list[list[tuple[int, int]]]:
-        """Return the links of each pair; faster than one call a pair.
+        """Return the links of each pair; faster than one call a pair, and with all processors.
 
         Raises
         ------
@@ -259,15 +262,36 @@ class Aligner:
             links = self.align_tokens(tokens, bias=bias)
             return [links.pairs(pair) for pair in range(len(tokens))]
         found: list[list[tuple[int, int]]] = []
+        blocks = self._blocks(pairs)
+        first = next(blocks)
+        found += self._linked(first, bias)
+        if len(first) < _PAIRS_AT_A_TIME:
+            return found
+        workers = os.cpu_count() or 1
+        # While kernels link some pairs, others are cut to words.
+        with ThreadPoolExecutor(workers) as threads:
+            waiting: deque[Future[list[list[tuple[int, int]]]]] = deque()
+            for block in blocks:
+                waiting.append(threads.submit(self._linked, block, bias))
+                if len(waiting) > workers:
+                    found += waiting.popleft().result()
+            for last in waiting:
+                found += last.result()
+        return found
+
+    def _blocks(self, pairs: Iterable[tuple[Text, Text]]) -> Iterator[list[tuple[Tokens, Tokens]]]:
+        """Yield pairs cut to tokens, so many at a time, the last time fewer, even none."""
         block: list[tuple[Tokens, Tokens]] = []
         for place, pair in enumerate(_iterated(pairs)):
             block.append(self._tokens_of_pair(pair, place))
             if len(block) == _PAIRS_AT_A_TIME:
-                links = self.align_tokens(block, bias=bias)
-                found += map(links.pairs, range(len(block)))
+                yield block
                 block = []
+        yield block
+
+    def _linked(self, block: list[tuple[Tokens, Tokens]], bias: float) -> list[list[tuple[int, int]]]:
         links = self.align_tokens(block, bias=bias)
-        return found + [links.pairs(pair) for pair in range(len(block))]
+        return [links.pairs(pair) for pair in range(len(block))]
 
     def align_frame(
         self, frame: pd.DataFrame, *, source: str = "source", target: str = "target", bias: float = 0.0

@@ -92,6 +92,19 @@ class TestLinks:
         assert aligner.align_many(pairs) == [aligner.align(*pair) for pair in pairs]
         assert aligner.align_many([]) == []
 
+    @pytest.mark.parametrize("count", [255, 256, 257, 1500])
+    def test_many_pairs_keep_their_order(self, aligner, count):
+        """They are cut to words in one thread and linked in others, some hundred at a time."""
+        given = [("the red house", "le maison rouge"), ("I see", "je vois"), ("x", ""), ("dog", "chien")]
+        known = [aligner.align(*pair) for pair in given]
+        places = [(place * place + place // 7) % len(given) for place in range(count)]
+        assert aligner.align_many(given[place] for place in places) == [known[place] for place in places]
+
+    def test_a_fault_far_on_is_told_by_its_place(self, aligner):
+        pairs = [("I see", "je vois")] * 700 + [("alone",)]
+        with pytest.raises(TypeError, match="700"):
+            aligner.align_many(pairs)
+
     def test_scores_are_the_confidences_of_the_links(self, aligner):
         scores, links = aligner.scores(SOURCE, TARGET), aligner.align(SOURCE, TARGET)
         assert len(scores) == len(links)
