@@ -89,7 +89,10 @@ def find_model(name: str | Path) -> Path:
     if path.is_dir():
         raise InputError(f"{path / MODEL}: missing, so {path} is no model; give the folder of a model")
     known = _names(MODEL)
-    raise InputError(f"{name}: no such model; give a folder with a {MODEL}, or a known model ({known})")
+    raise InputError(
+        f"{name}: no such model; give a folder with a {MODEL}, a known model ({known}), or default, which "
+        "goes by the given text alone"
+    )
 
 
 def is_turned(name: str | Path) -> bool:

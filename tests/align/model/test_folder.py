@@ -391,7 +391,7 @@ class TestShipped:
 
     def test_not_found(self, tmp_path, monkeypatch):
         monkeypatch.setattr(shipped, "FOLDERS", (tmp_path / "none",))
-        with pytest.raises(InputError, match=r"en-xx: no such model; .* a known model \(none\)"):
+        with pytest.raises(InputError, match=r"en-xx: no such model; .* a known model \(none\), or default"):
             shipped.find_model("en-xx")
         (tmp_path / "odd").mkdir()
         with pytest.raises(InputError, match="model.json: missing, so .* is no model"):
