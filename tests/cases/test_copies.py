@@ -47,7 +47,7 @@ def notes(made, name):
 
 def test_g20_copies_are_sampled_and_scheduled_as_one_pair(made):
     once, often = notes(made, "once"), notes(made, "often")
-    assert often["chains"] == once["chains"] == 16
+    assert often["chains"] == once["chains"] == 14
     assert often["pairs_sampled"] == once["pairs_sampled"] == PAIRS
     # what the tables count
     assert (once["pairs"], often["pairs"]) == (PAIRS, PAIRS + len(OFTEN) * (CAP - 1))
