@@ -18,6 +18,13 @@ LIMIT = 3 << 30
 START = "import sys; from align.cli.starting import start; sys.exit(start('program', by_command=not {}))"
 
 
+def prepare(size):
+    """Limit a process about to begin; what nohup or a shell's & has it ignore, it heeds again."""
+    resource.setrlimit(resource.RLIMIT_AS, (size, size))
+    for number in (signal.SIGINT, signal.SIGHUP, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+
+
 @pytest.fixture
 def begin(tmp_path):
     """Begin a program with a limit of addresses."""
@@ -30,7 +37,7 @@ def begin(tmp_path):
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             encoding="utf-8",
-            preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_AS, (size, size)),
+            preexec_fn=lambda: prepare(size),
             **given,
         )
 
