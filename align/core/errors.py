@@ -1,5 +1,10 @@
 """The two kinds of failure a user can meet, each a single clear line."""
 
+import re
+
+# What libraries say, and what stands in files, may have line breaks in it.
+_BREAK = re.compile(r"\s*[\r\n]\s*")
+
 
 class LiaisonError(Exception):
     """A failure to be told to the user in one line; the process ends with ``exit_status``.
@@ -8,6 +13,9 @@ class LiaisonError(Exception):
     """
 
     exit_status = 1
+
+    def __init__(self, message: str = "") -> None:
+        super().__init__(_BREAK.sub(" ", message.strip("\r\n")))
 
 
 class WorkError(LiaisonError):
