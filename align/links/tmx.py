@@ -98,8 +98,9 @@ def _units(parser: Any, name: str) -> Iterator[AlignedPair]:
     for _, unit in parser.read_events():
         yield _unit(unit, name)
         unit.clear()
-        while unit.getprevious() is not None:
-            del unit.getparent()[0]
+        parent = unit.getparent()  # none where the unit is all there is
+        while parent is not None and unit.getprevious() is not None:
+            del parent[0]
 
 
 def _unit(unit: Any, name: str) -> AlignedPair:

@@ -186,7 +186,8 @@ def _add_rows(stream: _Stream, matrix: np.ndarray, rows: tuple[np.ndarray, np.nd
         first, last = np.searchsorted(rows[0], (start, stop))
         for part in range(first, last, ROWS):
             chosen = slice(part, min(part + ROWS, last))
-            np.add.at(matrix, rows[1][chosen], block[rows[0][chosen] - start])
+            with np.errstate(over="ignore", invalid="ignore"):  # such rows are none, below
+                np.add.at(matrix, rows[1][chosen], block[rows[0][chosen] - start])
     matrix /= np.maximum(totals, 1)[:, None].astype(np.float32)
     finite = np.isfinite(matrix).all(axis=1)
     matrix[~finite] = 0.0

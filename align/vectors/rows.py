@@ -142,7 +142,8 @@ def _is_row(body: bytes, dim: int) -> bool:
 
 def _ends_in_number(body: bytes, dim: int) -> bool:
     """Whether what stands before the last `dim` fields is a word, not a number itself, and then a number."""
-    pieces = body.rsplit(None, dim)[0].split()
+    before = body.rsplit(None, dim)
+    pieces = before[0].split() if before else []  # of rarer kinds of blanks alone there is nothing
     return len(pieces) > 1 and _is_number(pieces[-1]) and not _is_number(pieces[0])
 
 

@@ -56,7 +56,7 @@ def load(path: Path, overrides: Sequence[str], schema: Mapping[str, Callable[...
     text = _read(path)
     try:
         written = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (ValueError, RecursionError) as error:  # numbers too long for Python, lists in lists without end
         raise _toml_error(path, " ".join(str(error).split())) from None
     sections = {section: options_of(function) for section, function in schema.items()}
     values: dict[str, dict[str, Any]] = {section: {} for section in sections}

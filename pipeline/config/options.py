@@ -244,5 +244,5 @@ def _wrong(option: Option, value: Any, where: str) -> InputError:
 def _toml_value(text: str, where: str) -> Any:
     try:
         return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
+    except (ValueError, RecursionError):
         raise InputError(f'{where}: {text!r} is no list; give for example ["a", "b"]') from None

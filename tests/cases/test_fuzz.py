@@ -1,7 +1,9 @@
 """Readers and arbitrary bytes: only the project's errors come out. See ``python -m tests.fuzz``."""
 
 import argparse
+import contextlib
 import io
+import random
 import socket
 import zipfile
 
@@ -10,7 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from align.core.errors import InputError
+from align.links.tmx import PROPERTY, read_tmx
 from align.report.explorer import make_server
+from align.vectors.vec import read_vec
+from pipeline.config import configuration
+from pipeline.run.graph import SCHEMA
 from pipeline.stages.download.archives import extract_one
 from tests.align.server import answer, running
 from tests.fuzz.__main__ import Target, file_of, loop, reading
@@ -74,3 +80,42 @@ def test_a_request_without_a_version_is_answered_with_a_head_too():
             with socket.create_connection(("127.0.0.1", number), timeout=20) as client:
                 client.sendall(line + b"\r\nHost: 127.0.0.1:%d\r\n\r\n" % number)
                 assert client.recv(1 << 16).startswith(b"HTTP/1.0 ")
+
+
+def test_a_bz2_member_that_is_damaged_is_told(tmp_path):
+    """Found by the loop: what bz2 says is an OSError, without a number."""
+    out = io.BytesIO()
+    with zipfile.ZipFile(out, "w", zipfile.ZIP_BZIP2) as archive:
+        archive.writestr("a.en", random.Random(1).randbytes(5000))
+    path = tmp_path / "a.zip"
+    for place in range(60, 500, 20):
+        data = bytearray(out.getvalue())
+        data[place] ^= 0xFF
+        path.write_bytes(data)
+        with pytest.raises(InputError, match="the archive is cut or damaged"):
+            extract_one(path, tmp_path / "one", ".en", progress=lambda items, **_: items)
+
+
+def test_a_unit_after_a_comment_that_is_all_there_is():
+    """Found by the loop: it has one before it and none above it."""
+    sides = "<tuv><seg>a</seg></tuv><tuv><seg>b</seg></tuv>"
+    text = f'<!-- so --><tu><prop type="{PROPERTY}">0-0</prop>{sides}</tu>'
+    (pair,) = read_tmx([(1, text)], "m.tmx")
+    assert (pair.source, pair.target) == (["a"], ["b"])
+
+
+@pytest.mark.parametrize("value", ["9" * 5000, "[" * 5000])
+def test_toml_that_python_cannot_read(tmp_path, value):
+    """Found by the loop: whole numbers of more digits than Python reads."""
+    path = tmp_path / "a.toml"
+    path.write_text(f"[train]\nlam = {value}\n")
+    with pytest.raises(InputError, match="mend the TOML"):
+        configuration.load(path, [], SCHEMA)
+
+
+def test_rows_of_rare_blanks_are_no_vectors(tmp_path):
+    """Found by the loop: a row that is neither empty nor has a word."""
+    path = tmp_path / "words.vec"
+    path.write_bytes(b"the 1 2\nhouse 3 4\n\x0c\x0b\n\x1c\ndog 5 6\n")
+    with contextlib.suppress(InputError):
+        read_vec(path, ["the"])

@@ -76,8 +76,9 @@ def plain_damage(path: Path) -> Iterator[None]:
         *(tarfile.TarError, zipfile.BadZipFile, zlib.error, lzma.LZMAError),
         *(EOFError, ValueError, NotImplementedError, OSError),
     ) as error:
-        # A place before the file's beginning is the archive's fault, any other error of the system is not.
-        if isinstance(error, OSError) and error.errno != errno.EINVAL:
+        # A place before the file's beginning is the archive's fault, and so is what bz2 says, without a
+        # number; any other error of the system is not.
+        if isinstance(error, OSError) and error.errno not in (None, errno.EINVAL):
             raise
         reason = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{path}: the archive is cut or damaged ({reason}); get it again") from None
