@@ -28,6 +28,7 @@ ROOMS = {
         "learning",
         "model",
         "report",
+        "explorer",
         "cli",
     ),
     "pipeline": ("config", "work", "stages", "run"),

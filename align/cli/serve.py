@@ -14,10 +14,10 @@ from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import say
 from align.core.errors import InputError, LiaisonError, WorkError
+from align.explorer.server import ADDRESS, MOST_CHARACTERS, make_server
 from align.links import Link
 from align.model.aligner import Aligner
 from align.report import Fact, ShownPair, as_json, model_facts, reasons_of, render
-from align.report.explorer import ADDRESS, MOST_CHARACTERS, make_server
 
 # Words of a sentence: the matrix of two such can still be looked at.
 MOST_TOKENS = 200

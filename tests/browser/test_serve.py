@@ -20,9 +20,9 @@ from align.cli import serve
 from align.cli.main import main
 from align.cli.terminal import say
 from align.core.errors import InputError
+from align.explorer import server as explorer
+from align.explorer.server import MOST_BYTES, MOST_CHARACTERS, make_server
 from align.model.aligner import Aligner
-from align.report import explorer
-from align.report.explorer import MOST_BYTES, MOST_CHARACTERS, make_server
 from tests.align.server import PAIR, answer, running
 
 ROOT = Path(__file__).resolve().parent.parent.parent

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from align.core.errors import InputError
+from align.explorer.server import make_server
 from align.links.tmx import PROPERTY, read_tmx
-from align.report.explorer import make_server
 from align.vectors.vec import read_vec
 from pipeline.config import configuration
 from pipeline.run.graph import SCHEMA

@@ -14,10 +14,10 @@ from types import SimpleNamespace
 import pytest
 
 from align.core.errors import InputError
+from align.explorer import server as explorer
 from align.model.folder import Model
 from align.model.reading import read_description
 from align.model.weights import Weights
-from align.report import explorer
 from pipeline.stages.lexicon.prior_model import local_files
 from tests.align import toy
 from tests.align.server import PAIR, answer, running

@@ -27,10 +27,10 @@ from align.core.errors import LiaisonError
 from align.data.bitext import open_bitext
 from align.data.streams import open_text
 from align.data.vocabulary import Vocabulary
+from align.explorer.server import make_server
 from align.links import FORMATS, read_file
 from align.model.aligner import Aligner
 from align.model.checksums import CHECKSUMS, write_checksums
-from align.report.explorer import make_server
 from align.vectors.binary import is_model, read_model
 from align.vectors.dictionary import read_dictionary
 from align.vectors.vec import read_vec

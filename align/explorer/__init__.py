@@ -1,0 +1,1 @@
+"""The annotator's desk: pairs paged from disk, corrections kept, a model that learns from them."""
