@@ -41,7 +41,15 @@ API = {
         "Best links",
         ["align.matching.assignment", "align.matching.fertility", "align.matching.quadratic"],
     ),
-    "solvers": ("Solvers", ["align.solvers", "align.solvers.generic.away_steps"]),
+    "solvers": (
+        "Solvers",
+        [
+            "align.solvers",
+            "align.solvers.generic.away_steps",
+            "align.solvers.generic.curvature",
+            "align.solvers.generic.geometry",
+        ],
+    ),
     "problems": (
         "Problems",
         [

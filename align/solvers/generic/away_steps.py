@@ -40,10 +40,12 @@ from typing import Protocol
 
 import numpy as np
 
+from align.solvers.generic.curvature import curvature_step
+
 Gradient = Callable[[np.ndarray], np.ndarray]
 
 VARIANTS = ("plain", "away", "pairwise")
-STEPS = ("line-search", "decreasing")
+STEPS = ("line-search", "decreasing", "curvature")
 # Evaluations of the gradient along a line, and the share of its slope at which a point counts as the best.
 _EVALUATIONS, _FLAT = 100, 1e-13
 
@@ -150,6 +152,7 @@ def frank_wolfe(
     *,
     variant: str = "away",
     step: str = "line-search",
+    curvature: float | None = None,
     sample: int | None = None,
     steps: int = 1000,
     tolerance: float = 1e-6,
@@ -168,7 +171,11 @@ def frank_wolfe(
         ``plain``, ``away`` or ``pairwise``.
     step : str
         ``line-search``: the best along the line. ``decreasing``: 2 / (k + 2) in step k = 0, 1, ..., for
-        ``plain`` only.
+        ``plain`` only. ``curvature``: the slope along the line over C, cut where the step has to end; it
+        needs no more gradients than one a step.
+    curvature : float, optional
+        C > 0 for the step ``curvature``: C_f for ``plain``, for the others the bending along x - v or s - v,
+        too, which L diam^2 bounds (:mod:`align.solvers.generic.curvature`).
     sample : int, optional
         Atoms p besides the active ones that the oracle sees in a step, >= 1. Default: it sees all.
     steps : int
@@ -193,7 +200,15 @@ def frank_wolfe(
     for fits, what in (
         (variant in VARIANTS, f"variant is {variant!r}; give one of {', '.join(VARIANTS)}"),
         (step in STEPS, f"step is {step!r}; give one of {', '.join(STEPS)}"),
-        (step == STEPS[0] or variant == "plain", f"{step} steps of the variant {variant}; give line-search"),
+        (
+            step != "decreasing" or variant == "plain",
+            f"{step} steps of the variant {variant}; give line-search",
+        ),
+        (
+            (step == "curvature") == (curvature is not None)
+            and (curvature is None or 0 < curvature < np.inf),
+            f"step is {step!r}, curvature {curvature}; give a curvature above 0 with the step curvature only",
+        ),
         (sample is None or sample >= 1, f"sample is {sample}; give at least 1"),
         (steps >= 1, f"steps is {steps}; give at least 1"),
         (tolerance >= 0, f"tolerance is {tolerance}; give 0 or more"),
@@ -215,7 +230,7 @@ def frank_wolfe(
         seen = everything if sample is None else _seen(active, atoms.count, sample, generator)
         s = int(seen[np.argmin(atoms.slopes(g, seen))])
         fixed = 2.0 / (count + 2.0) if step == "decreasing" else None
-        active.move(gradient, g, s, atoms.atom(s), variant, fixed)
+        active.move(gradient, g, s, atoms.atom(s), variant, fixed, curvature)
     return Minimum(
         x=x,
         gap=gaps[-1],
@@ -273,11 +288,18 @@ class ActiveSet:
         atom: np.ndarray,
         variant: str,
         fixed: float | None = None,
+        curvature: float | None = None,
     ) -> None:
         """Take one step, given the gradient ``g`` at the point and the atom s to go to.
 
-        Without ``fixed`` the step is the best along its line.
+        With neither ``fixed`` nor ``curvature`` the step is the best along its line.
         """
+
+        def length(direction: np.ndarray, largest: float) -> float:
+            if curvature is not None:
+                return curvature_step(-float(g @ direction), curvature, largest)
+            return best_step(gradient, x, g, direction, largest) if fixed is None else fixed
+
         x, slopes = self.point(), self.atoms @ g
         v = int(np.argmax(slopes))
         alpha = float(self.weights[v])
@@ -288,14 +310,14 @@ class ActiveSet:
             direction, largest = atom - self.atoms[v], alpha
         elif variant == "away" and away < towards and rest > 0.0 and alpha / rest < math.inf:
             direction, largest = x - self.atoms[v], alpha / rest
-            gamma = best_step(gradient, x, g, direction, largest)
+            gamma = length(direction, largest)
             self.weights *= 1.0 + gamma
             self.weights[v] = max(alpha - gamma * rest, 0.0) if gamma < largest else 0.0
             self._drop()
             return
         else:
             direction, largest = atom - x, 1.0
-        gamma = best_step(gradient, x, g, direction, largest) if fixed is None else fixed
+        gamma = length(direction, largest)
         if variant == "pairwise":
             self.weights[v] = alpha - gamma if gamma < largest else 0.0
         else:
