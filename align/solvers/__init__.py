@@ -16,6 +16,7 @@ from align.solvers.frank_wolfe import BatchFrankWolfe
 from align.solvers.loop import Solver
 from align.solvers.minibatch import Minibatch
 from align.solvers.options import OptionError
+from align.solvers.subgradient import Subgradient
 
 __all__ = ["SOLVERS", "Fit", "OptionError", "Progress", "Row", "Solver", "links_a_word"]
 
@@ -27,6 +28,7 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
         AwaySteps,
         PairwiseSteps,
         Minibatch,
+        Subgradient,
         Extragradient,
         EntropicExtragradient,
     )

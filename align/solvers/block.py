@@ -100,7 +100,7 @@ class BlockSolver(DualSolver[BlockState]):
     block_order : str
         Of a pass: permutation (each pair once), uniform (drawn with replacement), cyclic (as they come), or
         gaps (drawn in proportion to how far each pair was from its best when last met); minibatch does
-        without the last.
+        without the last, subgradient without uniform, too.
     """
 
     state_type = BlockState

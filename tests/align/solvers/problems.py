@@ -17,7 +17,9 @@ def solve(name, problem, *, origin=None, resume=None, on_pass=None, **options):
     return SOLVERS[name](**options).run(problem, origin=origin, resume=resume, on_pass=on_pass)
 
 
-bcfw, fw, minibatch = (partial(solve, name) for name in ("bcfw", "fw", "minibatch"))
+bcfw, fw, minibatch, subgradient = (
+    partial(solve, name) for name in ("bcfw", "fw", "minibatch", "subgradient")
+)
 
 
 def block_away(problem, *, pairwise=False, **options):

@@ -18,6 +18,7 @@ from tests.align.solvers.problems import (
     pairs,
     solve,
     solved_by_scipy,
+    subgradient,
 )
 
 RUNS = {
@@ -35,10 +36,16 @@ RUNS = {
     "minibatch-joint-uniform": partial(minibatch, batch=5, joint=True, block_order="uniform"),
 }
 # By these steps the dual may fall.
-LOOSE = {"fw-decreasing": partial(fw, step="decreasing")}
+LOOSE = {
+    "fw-decreasing": partial(fw, step="decreasing"),
+    "subgradient": subgradient,
+    "subgradient-cyclic": partial(subgradient, block_order="cyclic", averaging=False),
+}
 everyone = pytest.mark.parametrize("name", [*RUNS, *LOOSE])
 # As they stand in the table.
-NAMES = ("bcfw", "fw", "bcfw-away", "bcfw-pairwise", "minibatch")
+NAMES = ("bcfw", "fw", "bcfw-away", "bcfw-pairwise", "minibatch", "subgradient")
+# What they draw blocks by, where that is not the default.
+ORDERS = {"bcfw": "gaps", "bcfw-away": "gaps", "bcfw-pairwise": "gaps", "minibatch": "uniform"}
 named = pytest.mark.parametrize("name", NAMES)
 monotone = pytest.mark.parametrize("name", RUNS)
 ORIGIN = np.array([0.5, -1.0, 0.7, 0.0, 2.0])
@@ -131,7 +138,8 @@ def test_all_agree_on_pairs_whose_words_have_several_links():
 
 
 @pytest.mark.parametrize(
-    "name", ["bcfw-by-gaps", *(name for name in RUNS if "away" in name or "pair" in name)]
+    "name",
+    ["bcfw-by-gaps", "subgradient", *(name for name in RUNS if "away" in name or "pair" in name)],
 )
 @pytest.mark.parametrize("fertile", [False, True])
 def test_the_compiled_pass_is_the_plain_loop_to_the_bit(name, fertile):
@@ -151,8 +159,8 @@ def test_a_run_resumed_from_a_file_goes_on_to_the_same_bits(tmp_path, name, kind
         problem = Plain(problem)
     solver, path = SOLVERS[name], tmp_path / "state.npz"
     options = {"lam": 0.03, "passes": 14, "tolerance": 0, "seed": 5, "origin": np.full(problem.d, 0.2)}
-    if name != "fw":
-        options["block_order"] = "uniform" if name == "minibatch" else "gaps"
+    if name in ORDERS:
+        options["block_order"] = ORDERS[name]
     whole = solve(name, problem, **options)
 
     def stop(progress):
@@ -237,6 +245,8 @@ def test_options_out_of_range_are_refused(name, option, message):
         (minibatch, {"cache": -1}, "minibatch: cache is -1; give at least 0"),
         (minibatch, {"joint": 2}, "minibatch: joint is 2; give true or false"),
         (minibatch, {"block_order": "gaps"}, "minibatch: block_order is 'gaps'; give one of permutation"),
+        (subgradient, {"block_order": "uniform"}, "subgradient: block_order is 'uniform'; give one of perm"),
+        (subgradient, {"averaging": 2}, "subgradient: averaging is 2; give true or false"),
     ],
 )
 def test_options_of_one_solver_out_of_range_are_refused(function, option, message):
