@@ -36,10 +36,15 @@ API = {
     "aligner": ("Aligner", ["align"]),
     "links": ("Links and their formats", ["align.links"]),
     "evaluation": ("Error rates", ["align.evaluation.metrics"]),
-    "features": ("Features", ["align.features", "align.report.meanings"]),
+    "features": ("Features", ["align.features", "align.report.meanings", "align.report.why"]),
     "matching": (
         "Best links",
-        ["align.matching.assignment", "align.matching.fertility", "align.matching.quadratic"],
+        [
+            "align.matching.assignment",
+            "align.matching.fertility",
+            "align.matching.quadratic",
+            "align.matching.rivals",
+        ],
     ),
     "solvers": (
         "Solvers",

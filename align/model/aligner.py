@@ -447,6 +447,30 @@ class Aligner:
             "links": [links[link] for link in sorted(links)],
         }
 
+    def looked_up(
+        self, source: Text, target: Text, *, place: int | None = None
+    ) -> tuple[Aligner, tuple[Tokens, Tokens], PairBlock]:
+        """Return a pair as it is scored: with the aligner that knows its statistics, and as word ids.
+
+        Parameters
+        ----------
+        source, target : str or sequence of str
+            Text, or its tokens.
+        place : int, optional
+            Of an aligner of a text (:meth:`of_text`): the number there of this pair.
+
+        Returns
+        -------
+        aligner : Aligner
+            This one; of weights alone, that of the pair's own statistics.
+        tokens : (Tokens, Tokens)
+        block : PairBlock
+            One row, but for very long pairs, which are split; ``parents`` count over the whole pair.
+        """
+        tokens = self.tokens(source, target)
+        aligner, place = (self.of_text([tokens]), 0) if self.untrained else (self, place)
+        return aligner, tokens, aligner._looked_up([tokens], place)[0]
+
     def tokens(self, source: Text, target: Text) -> tuple[Tokens, Tokens]:
         """Return the tokens of both sides; those of a sequence are taken as they are.
 

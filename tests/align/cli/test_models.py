@@ -236,6 +236,10 @@ class TestExplain:
         words = ["--source", "The red house.", "--target", "Le maison rouge."]
         assert main(["explain", "--model", str(model), *words, "--json"]) == 0
         explained = json.loads(capsys.readouterr().out)
+        for link in explained["links"]:
+            told = {key: link.pop(key) for key in ("reasons", "sentences", "rival")}
+            assert sum(each["score"] for each in told["reasons"]) == pytest.approx(link["score"], abs=1e-4)
+            assert told["rival"]["difference"] >= 0
         assert explained == Aligner.load(model).explain(words[1], words[3])
         for link in explained["links"]:
             assert sum(link["contributions"].values()) == pytest.approx(link["score"], abs=1e-6)
@@ -250,10 +254,35 @@ class TestExplain:
         assert main(["explain", "--model", str(model), *words]) == 0
         lines = capsys.readouterr().out.split("\n")
         assert re.fullmatch(r"0-0  the ~ le  score \d\.\d{3}  confidence 0\.\d{3}", lines[0])
-        words, name = re.fullmatch(r" +[+-]\d\.\d{3}  (.+) \((\w+)\)", lines[1]).groups()
+        sentences = [line for line in lines[1 : lines.index(next(x for x in lines if x[:3] == "1-1"))][:-2]]
+        assert all(re.fullmatch(r" {6}[A-Z].+\.", line) for line in sentences)
+        assert sentences[0].startswith("      For the link (+")
+        assert "The best choice without this link puts none in its place" in sentences[-1]
+        rest = lines[1 + len(sentences) :]
+        words, name = re.fullmatch(r" +[+-]\d\.\d{3}  (.+) \((\w+)\)", rest[0]).groups()
         assert words == in_words(name) != name
-        assert re.fullmatch(r" +[+-]\d\.\d{3}  \d+ more", lines[2])
+        assert re.fullmatch(r" +[+-]\d\.\d{3}  \d+ more", rest[1])
         assert "source words without a link: 2 here" in lines
+
+    def test_one_cell(self, model, capsys):
+        words = ["explain", "--model", str(model), "--source", "the house", "--target", "le maison"]
+        assert main([*words, "--link", "0-1"]) == 0
+        lines = capsys.readouterr().out.rstrip("\n").split("\n")
+        assert lines[0].startswith(
+            "'the' and 'maison' are not linked: by itself the link would have a score of"
+        )
+        assert lines[-1].startswith("It would have needed ")
+        assert main([*words, "--link", "1-1", "--json"]) == 0
+        found = json.loads(capsys.readouterr().out)
+        assert list(found) == ["source", "target", "links", "cell"]
+        assert found["cell"]["linked"]
+        assert (found["cell"]["source"], found["cell"]["target"]) == (1, 1)
+        for cell, message in (
+            ("1", "--link '1': no source and target token; give for example 3-4"),
+            ("1-2", "no target token 2, there are 2; give one counted from 0"),
+        ):
+            assert main([*words, "--link", cell]) == 2
+            assert capsys.readouterr().err == f"error: {message}\n"
 
     def test_tokenized_and_wrong_values(self, model, capsys):
         words = ["explain", "--model", str(model), "--source", "the house.", "--target", "maison"]
