@@ -208,8 +208,8 @@ def bootstrap(
     empty_precision : float, optional
         See :func:`figures`.
     """
-    values = figures(_resampled(statistics, samples, seed), empty_precision=empty_precision)
-    ends = {name: _interval(column) for name, column in zip(FIGURES, values.T, strict=True)}
+    values = figures(resampled(statistics, samples, seed), empty_precision=empty_precision)
+    ends = {name: interval(column) for name, column in zip(FIGURES, values.T, strict=True)}
     return Intervals(level=_LEVEL, samples=samples, seed=seed, **ends)
 
 
@@ -237,7 +237,7 @@ def paired_bootstrap(
     column = FIGURES.index(figure)
     observed = figures(np.stack([first.sum(axis=0), second.sum(axis=0)]))[:, column]
     # Drawn side by side, so that both have the same pairs in each sample.
-    sums = _resampled(np.hstack([first, second]), samples, seed)
+    sums = resampled(np.hstack([first, second]), samples, seed)
     drawn = [figures(half)[:, column] for half in np.hsplit(sums, 2)]
     differences = drawn[0] - drawn[1]
     known = differences[~np.isnan(differences)]
@@ -246,7 +246,48 @@ def paired_bootstrap(
         return Difference(figure, None, None, None)
     against = int((known * np.sign(difference) <= 0).sum()) if difference else len(known)
     p_value = min(1.0, 2.0 * (against + 1) / (len(known) + 1))
-    return Difference(figure, difference, _interval(differences), p_value)
+    return Difference(figure, difference, interval(differences), p_value)
+
+
+def resampled(statistics: np.ndarray, samples: int, seed: int) -> np.ndarray:
+    """Return the summed counts of resampled corpora, as the bootstrap draws them.
+
+    Pairs with the same counts are drawn together: how often each kind comes among N draws is multinomial.
+
+    Parameters
+    ----------
+    statistics : ndarray of int64, shape (N, columns)
+        Counts of each pair.
+    samples : int
+        Resampled corpora, >= 1.
+    seed : int
+        >= 0.
+
+    Returns
+    -------
+    ndarray of float64, shape (samples, columns)
+    """
+    pairs = len(statistics)
+    if pairs == 0:
+        return np.zeros((samples, statistics.shape[1]))
+    kinds, counts = np.unique(statistics, axis=0, return_counts=True)
+    generator = np.random.default_rng(seed)
+    block = max(1, _BLOCK // len(kinds))
+    sums = [
+        # Whole numbers far below 2**53: the products and sums are exact.
+        generator.multinomial(pairs, counts / pairs, size=min(block, samples - start)) @ kinds.astype(float)
+        for start in range(0, samples, block)
+    ]
+    return np.concatenate(sums)
+
+
+def interval(values: np.ndarray) -> tuple[float, float] | None:
+    """Return the percentile interval (95 %) of the values that are not NaN, None if there are none."""
+    known = values[~np.isnan(values)]
+    if not len(known):
+        return None
+    low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
+    return float(low), float(high)
 
 
 def checksum(gold: Sequence[Sequence[Link]]) -> str:
@@ -303,31 +344,3 @@ def _by_name(values: np.ndarray) -> dict[str, Any]:
     return {
         name: None if np.isnan(value) else float(value) for name, value in zip(FIGURES, values, strict=True)
     }
-
-
-def _resampled(statistics: np.ndarray, samples: int, seed: int) -> np.ndarray:
-    """Return the summed counts of resampled corpora, float64, shape (samples, columns).
-
-    Pairs with the same counts are drawn together: how often each kind comes among N draws is multinomial.
-    """
-    pairs = len(statistics)
-    if pairs == 0:
-        return np.zeros((samples, statistics.shape[1]))
-    kinds, counts = np.unique(statistics, axis=0, return_counts=True)
-    generator = np.random.default_rng(seed)
-    block = max(1, _BLOCK // len(kinds))
-    sums = [
-        # Whole numbers far below 2**53: the products and sums are exact.
-        generator.multinomial(pairs, counts / pairs, size=min(block, samples - start)) @ kinds.astype(float)
-        for start in range(0, samples, block)
-    ]
-    return np.concatenate(sums)
-
-
-def _interval(values: np.ndarray) -> tuple[float, float] | None:
-    """Return the percentile interval of the values that are defined, None if there are none."""
-    known = values[~np.isnan(values)]
-    if not len(known):
-        return None
-    low, high = np.quantile(known, [(1 - _LEVEL) / 2, (1 + _LEVEL) / 2])
-    return float(low), float(high)
