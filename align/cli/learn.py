@@ -64,6 +64,11 @@ def run(args: argparse.Namespace) -> int:
     with first_use_told(model):
         learnt = aligner.learn(pairs, lam=args.lam, seed=args.seed, on_pass=None if args.json else _tell)
     told = learnt.model.provenance
+    if told["adapted_status"] != "converged":
+        say(
+            f"warning: not converged ({told['adapted_status']}): the weights of the best primal "
+            "met are taken, a larger --lam converges sooner"
+        )
     found = {name: told[name] for name in told if name.startswith(("adapted_", "held_out_"))}
     print(json.dumps(found) if args.json else _summary(found))
     if args.output is None:

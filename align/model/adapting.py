@@ -133,6 +133,7 @@ def adapt(
     told = {
         "adapted_to_pairs": len(usable),
         "adapted_lam": solver.lam,
+        "adapted_status": fit.status,
         "adapted_gap": fit.gap,
         "held_out_aer_before": before,
         "held_out_aer_after": after,

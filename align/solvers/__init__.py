@@ -11,14 +11,14 @@ from typing import Any
 from align.solvers.block import BlockFrankWolfe
 from align.solvers.block_away import AwaySteps, PairwiseSteps
 from align.solvers.extragradient import EntropicExtragradient, Extragradient
-from align.solvers.fit import Fit, Progress, Row
+from align.solvers.fit import EarlyStop, Fit, Progress, Row
 from align.solvers.frank_wolfe import BatchFrankWolfe
 from align.solvers.loop import Solver
 from align.solvers.minibatch import Minibatch
 from align.solvers.options import OptionError
 from align.solvers.subgradient import Subgradient
 
-__all__ = ["SOLVERS", "Fit", "OptionError", "Progress", "Row", "Solver", "links_a_word"]
+__all__ = ["SOLVERS", "EarlyStop", "Fit", "OptionError", "Progress", "Row", "Solver", "links_a_word"]
 
 SOLVERS: dict[str, type[Solver[Any]]] = {
     solver.name: solver

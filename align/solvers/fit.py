@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-CONVERGED, PASS_LIMIT, TIME_LIMIT = "converged", "pass-limit", "time-limit"
+CONVERGED, PASS_LIMIT, TIME_LIMIT, HELD_OUT = "converged", "pass-limit", "time-limit", "held-out"
+
+
+class EarlyStop(NamedTuple):
+    """What ends a run before it has converged, and which weights it then returns."""
+
+    error: Callable[[np.ndarray], float]  # of weights (d,), on data left out; the lower the better, no NaN
+    patience: int  # so many passes without a lower error end the run, >= 1
 
 
 class Row(NamedTuple):
@@ -45,16 +53,32 @@ class Fit:
     primal: float
     dual: float
     gap: float
-    status: str  # why it stopped: ``converged``, ``pass-limit`` or ``time-limit``
+    status: str  # why it stopped: ``converged``, ``pass-limit``, ``time-limit`` or ``held-out``
     passes: int
     oracle_calls: int
     seconds: float
     history: tuple[Row, ...]  # one after each pass, the start included
+    # Of a run with an early stop: pass and error of each pass that was judged; the first of the lowest
+    # errors is that of the weights.
+    errors: tuple[tuple[int, float], ...] = ()
+
+    @property
+    def best_pass(self) -> int:
+        """The pass with the lowest error, the first of several; of a run without an early stop its last."""
+        return min(self.errors, key=lambda judged: judged[1])[0] if self.errors else self.passes
+
+    def __repr__(self) -> str:
+        """Return what fits a line."""
+        share = f" ({self.gap / self.primal:.2%} of it)" if self.primal > 0 else ""
+        return (
+            f"Fit({self.status} after {self.passes} passes, {self.oracle_calls} oracle calls, "
+            f"{self.seconds:.1f} s: primal {self.primal:.6g}, duality gap {self.gap:.3g}{share})"
+        )
 
     @property
     def shortfall(self) -> str:
-        """What to tell of a run that did not converge, one line; empty where it did."""
-        if self.status == CONVERGED:
+        """What to tell of a run that a limit ended, one line; empty where it ended by itself."""
+        if self.status in (CONVERGED, HELD_OUT):
             return ""
         share = f", {self.gap / self.primal:.2%} of it" if self.primal > 0 else ""
         return (

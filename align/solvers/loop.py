@@ -14,7 +14,7 @@ import numpy as np
 
 from align.problems.objective import Value
 from align.problems.protocol import Problem
-from align.solvers.fit import CONVERGED, PASS_LIMIT, TIME_LIMIT, Fit, Progress, Row
+from align.solvers.fit import CONVERGED, HELD_OUT, PASS_LIMIT, TIME_LIMIT, EarlyStop, Fit, Progress, Row
 from align.solvers.options import at_least, check, option, positive
 from align.solvers.state import State, fingerprint
 
@@ -121,11 +121,13 @@ class Solver(ABC, Generic[AnyState]):
         origin: np.ndarray | None = None,
         resume: AnyState | None = None,
         on_pass: Callable[[Progress], None] | None = None,
+        early_stop: EarlyStop | None = None,
     ) -> Fit:
         """Take passes until the gap is small enough or a limit is reached.
 
         Returned is the last iterate or the average of the iterates, whichever has the smaller gap; where a
-        limit ended the run after several passes, the one of the lowest primal of all that were measured.
+        limit ended the run after several passes, the one of the lowest primal of all that were measured. With
+        an early stop it is the one of the lowest error, whatever ended the run.
 
         Parameters
         ----------
@@ -138,6 +140,9 @@ class Solver(ABC, Generic[AnyState]):
             Go on from this state (it is used up); the iterates are those of the whole run, bit by bit.
         on_pass : function, optional
             Called with a :class:`~align.solvers.fit.Progress` after each pass.
+        early_stop : EarlyStop, optional
+            An error on data left out, of the iterate or the average, whichever has the smaller gap, after
+            each pass that measures it, and how many passes may bring none that is lower.
 
         Raises
         ------
@@ -147,7 +152,7 @@ class Solver(ABC, Generic[AnyState]):
         """
         # what is not finite is found where the objective is measured
         with np.errstate(over="ignore", invalid="ignore"):
-            return self._run(problem, origin, resume, on_pass)
+            return self._run(problem, origin, resume, on_pass, early_stop)
 
     def _run(
         self,
@@ -155,6 +160,7 @@ class Solver(ABC, Generic[AnyState]):
         origin: np.ndarray | None,
         resume: AnyState | None,
         on_pass: Callable[[Progress], None] | None,
+        early_stop: EarlyStop | None,
     ) -> Fit:
         if resume is None:
             state = self.start(problem, self._checked_origin(origin, problem))
@@ -169,11 +175,14 @@ class Solver(ABC, Generic[AnyState]):
             values = self.measure(problem, state) if measured else (UNMEASURED, UNMEASURED)
             state.seconds = time.perf_counter() - began
             state.history.append(Row(state.passes, state.oracle_calls, state.seconds, *values[0], *values[1]))
-            self._keep_best(state)
+            if early_stop is None:
+                self._keep_best(state)
+            elif measured and state.passes:
+                self._judge(state, early_stop)
 
         if not state.history:
             record(measured=True)
-        while (status := self._status(state)) is None:
+        while (status := self._status(state, early_stop)) is None:
             self.one_pass(problem, state)
             ends = state.passes >= self.passes or self._out_of_time(time.perf_counter() - began)
             record(measured=ends or state.passes % self.gap_every == 0)
@@ -183,11 +192,13 @@ class Solver(ABC, Generic[AnyState]):
             state.history.pop()
             record(measured=True)
         averaged, value = _better(state.history[-1])
-        if status == CONVERGED or state.passes == 1:  # of one pass the start would be no result at all
+        # of one pass the start would be no result at all
+        if not state.errors and (status == CONVERGED or state.passes == 1):
             weights = self.weights(state, averaged=averaged)
         else:
             weights, averaged, value = state.best.copy(), state.best_averaged, state.best_value
-        return Fit(weights, averaged, *value, status, *state.history[-1][:3], tuple(state.history))
+        errors = tuple((int(passes), error) for passes, error in state.errors)
+        return Fit(weights, averaged, *value, status, *state.history[-1][:3], tuple(state.history), errors)
 
     def _keep_best(self, state: AnyState) -> None:
         """Keep the weights of the lowest primal measured so far, of equal ones those of the smaller gap."""
@@ -197,6 +208,15 @@ class Solver(ABC, Generic[AnyState]):
             if (value.primal, value.gap) < (before.primal, before.gap):  # never if it is NaN: not measured
                 state.best = self.weights(state, averaged=averaged)
                 state.best_averaged, state.best_value = averaged, value
+
+    def _judge(self, state: AnyState, early_stop: EarlyStop) -> None:
+        """Measure the error on data left out; keep the weights if none was lower so far."""
+        averaged, value = _better(state.history[-1])
+        weights = self.weights(state, averaged=averaged)
+        error = float(early_stop.error(weights))
+        if not state.errors or error < min(before for _, before in state.errors):
+            state.best, state.best_averaged, state.best_value = weights, averaged, value
+        state.errors.append([state.passes, error])
 
     def check_state(self, state: AnyState, problem: Problem, origin: np.ndarray | None = None) -> None:
         """Raise ValueError if a state is of another run than of this problem from this origin."""
@@ -233,7 +253,7 @@ class Solver(ABC, Generic[AnyState]):
             raise ValueError(f"{self.name}: a weight of the origin is negative where none may be")
         return origin
 
-    def _status(self, state: State) -> str | None:
+    def _status(self, state: State, early_stop: EarlyStop | None) -> str | None:
         """Return why to stop, or None: the one place where that is decided."""
         _, value = _better(state.history[-1])
         if value.gap <= self.tolerance * value.primal:
@@ -242,6 +262,10 @@ class Solver(ABC, Generic[AnyState]):
             return PASS_LIMIT
         if state.passes == 0:
             return None
+        if early_stop is not None and state.errors and state.errors[-1][0] == state.passes:
+            lowest = min(state.errors, key=lambda judged: judged[1])  # the first of equals
+            if state.passes >= lowest[0] + early_stop.patience:
+                return HELD_OUT
         return TIME_LIMIT if self._out_of_time(state.seconds) else None
 
     def _out_of_time(self, seconds: float) -> bool:

@@ -9,7 +9,7 @@ import os
 import zipfile
 import zlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any, Self, cast
 
@@ -50,6 +50,9 @@ class State:
         Whether they are an average of the iterates.
     best_value : Value
         Their primal, dual and gap.
+    errors : list of [int, float]
+        Of a run with an early stop, pass and error of each pass that was judged; ``best`` is then what had
+        the lowest.
     fingerprint : str
         Of the problem's data (:func:`fingerprint`), where the state may be saved.
     """
@@ -64,6 +67,7 @@ class State:
     best: np.ndarray
     best_averaged: bool = False
     best_value: Value = _NONE_MET
+    errors: list[list[float]] = field(default_factory=list)
     fingerprint: str = ""
 
     def check(self, made_for: dict[str, Any], found: str, origin: np.ndarray) -> None:
@@ -80,7 +84,7 @@ class State:
 
     def save(self, path: Path) -> None:
         """Write the state to one file, which appears whole or not at all."""
-        kept = {field.name: getattr(self, field.name) for field in fields(self)}
+        kept = {each.name: getattr(self, each.name) for each in fields(self)}
         arrays = {name: value for name, value in kept.items() if isinstance(value, np.ndarray)}
         record = json.dumps({name: value for name, value in kept.items() if name not in arrays})
         temporary = path.with_name(path.name + ".part")

@@ -14,9 +14,9 @@ and the orders ``permutation`` and ``cyclic`` meet each block once a pass: the v
 with mass 1, are a feasible point of the dual, and so is each average of passes, whatever w the vertices were
 found at. Kept is the average of all passes p = 1, 2, ... with weights in proportion to p, so that the
 vertices of early and bad w are forgotten as 1/t^2. Its dual is a lower bound of the minimum, and the gap, the
-primal of the weights by a full pass of the oracle less that bound, is exact. (w_k itself is A alpha too, all
-passes alike; that dual is feasible and many times as far from the maximum.) Where blocks are drawn with
-replacement the masses of a pass do not add up to 1, so that order is not offered.
+primal of the weights by a full pass of the oracle less the largest bound so far, is exact. (w_k itself is
+A alpha too, all passes alike; that dual is feasible and many times as far from the maximum.) Where blocks are
+drawn with replacement the masses of a pass do not add up to 1, so that order is not offered.
 
 Weights that may not be negative are cut at 0 in w, not in the sum of vertices, as in the Frank-Wolfe solvers:
 dual averaging ([4]_), of which the above is the case without constraints.
@@ -35,6 +35,7 @@ References
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -73,11 +74,14 @@ class SubgradientState(DualState):
         The origin and A alpha of the dual point.
     psi_pass : ndarray of float64, shape (d,)
         Sum of the vertices of the last pass.
+    bound : float
+        The largest dual so far, of all passes whose gap was measured.
     """
 
     v_average: np.ndarray
     v_dual: np.ndarray
     psi_pass: np.ndarray
+    bound: float = -math.inf
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -130,7 +134,8 @@ class Subgradient(DualSolver[SubgradientState]):
         w_s, ell_s = batch_vertex(problem, np.stack(weights), self.lam)
         state.oracle_calls += len(weights) * problem.n
         behind, ell = projection(state.v_dual, state.nonnegative), float(state.ells[0])
-        lower = dual(behind, ell, self.lam, origin=state.origin)
+        state.bound = max(state.bound, dual(behind, ell, self.lam, origin=state.origin))
+        lower = state.bound
         values = []
         for r, w in enumerate(weights):
             moved, upper = w - state.origin, float(ell_s[r])

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from align.core.errors import InputError
+from align.evaluation.metrics import figures
 from align.features import Resources
 from align.learning.calibration import Calibration, word_counts
 from align.learning.cross_validation import (
@@ -22,6 +24,9 @@ from align.learning.cross_validation import (
 from align.learning.held_out_calibration import calibrate
 from pipeline.stages.featurize import labelled_pairs
 from pipeline.work.stage import StageContext
+
+# Of so many parts of the labelled pairs one tells when to stop.
+_PARTS = 5
 
 
 def choose(
@@ -79,6 +84,42 @@ def choose(
         "held_out": [row.as_dict() for row in table],
     }
     return with_setting(learner, chosen), facts
+
+
+class LeftOut(NamedTuple):
+    """Labelled pairs parted into those that are learnt from and those that tell when to stop."""
+
+    learnt: np.ndarray  # int64, ascending
+    judged: np.ndarray
+
+
+def leave_out(context: StageContext, usable: np.ndarray) -> LeftOut:
+    """Leave a fifth of the labelled pairs out, by the seed; equal pairs stay together.
+
+    Raises
+    ------
+    InputError
+        If there are too few different pairs.
+    """
+    texts = texts_of(labelled_pairs(context.inputs["preprocess"], context.inputs["label"]))
+    own = [texts[pair] for pair in usable]
+    different = len(set(own))
+    if different < _PARTS:
+        raise InputError(
+            f"train.stop_on: aer leaves out a fifth of the labelled pairs, {different} different ones are "
+            f"too few; label {_PARTS} or more, or set train.stop_on=gap"
+        )
+    judged, *others = folds(own, _PARTS, context.seed)
+    return LeftOut(usable[np.sort(np.concatenate(others))], usable[judged])
+
+
+def error_on(learner: Learner, pairs: np.ndarray) -> Callable[[np.ndarray], float]:
+    """Return what gives the alignment error rate of weights on some pairs, by their labels, in [0, 1]."""
+
+    def error(weights: np.ndarray) -> float:
+        return float(figures(learner.links(weights, pairs).counts()[None])[0, 0])
+
+    return error
 
 
 def calibration_of(

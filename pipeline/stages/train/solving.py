@@ -12,7 +12,7 @@ import numpy as np
 from align.core.errors import InputError, WorkError
 from align.problems.objective import NotFiniteError
 from align.problems.protocol import Problem
-from align.solvers import Fit, Progress, Solver
+from align.solvers import EarlyStop, Fit, Progress, Solver
 from pipeline.work.stage import StageContext
 
 CHECKPOINT = "checkpoint.npz"
@@ -21,7 +21,13 @@ _PATIENCE = 10
 _SECONDS_BETWEEN_LINES = 10.0
 
 
-def solve(context: StageContext, problem: Problem, solver: Solver[Any], origin: np.ndarray | None) -> Fit:
+def solve(
+    context: StageContext,
+    problem: Problem,
+    solver: Solver[Any],
+    origin: np.ndarray | None,
+    early_stop: EarlyStop | None = None,
+) -> Fit:
     """Run the solver, from the checkpoint of a killed run where there is one of this run.
 
     Raises
@@ -50,7 +56,7 @@ def solve(context: StageContext, problem: Problem, solver: Solver[Any], origin: 
             except ValueError as error:
                 state = None
                 context.say(f"starts anew: {error}")
-        fit = solver.run(problem, origin=origin, resume=state, on_pass=on_pass)
+        fit = solver.run(problem, origin=origin, resume=state, on_pass=on_pass, early_stop=early_stop)
     except NotFiniteError as error:
         raise InputError(f"train: {error} (train.cost_fn, train.cost_fp, train.lam)") from None
     except ValueError as error:  # the options are checked: it is the features
@@ -60,6 +66,9 @@ def solve(context: StageContext, problem: Problem, solver: Solver[Any], origin: 
         f"{solver.name} {fit.status} after {fit.passes} passes, {fit.oracle_calls} oracle calls, "
         f"{fit.seconds:.1f} s: {_describe(fit.primal, fit.gap)}"
     )
+    if fit.errors:
+        lowest = min(error for _, error in fit.errors)
+        context.say(f"held-out AER {lowest:.4f} after pass {fit.best_pass}, the lowest of {len(fit.errors)}")
     if fit.shortfall:
         context.warn(f"{fit.shortfall}; raise train.passes, or train.tolerance ({solver.tolerance:g})")
     return fit

@@ -54,6 +54,13 @@ def test_tokens_and_links_in_one_file(run):
     assert "the model was not kept; -o FOLDER keeps it" in err
 
 
+def test_a_run_that_did_not_converge_says_so(run):
+    status, _, err = run("learn --model toy --gold g.jsonl --lam 1e-300 --json", **{"g.jsonl": JSONL})
+    assert status == 0
+    assert "warning: not converged (pass-limit): the weights of the best primal met are taken" in err
+    assert "not converged" not in run("learn --model toy --gold g.jsonl", **{"g.jsonl": JSONL})[2]
+
+
 @pytest.mark.parametrize(
     ("words", "told"),
     [

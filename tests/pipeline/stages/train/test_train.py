@@ -339,6 +339,52 @@ def test_a_killed_run_goes_on_and_ends_with_the_same_bytes(stages, tmp_path, mon
     killed_and_gone_on_with(stages, tmp_path, monkeypatch, capsys, at, options)
 
 
+@pytest.mark.parametrize("at", [1, 6])
+def test_a_killed_run_that_stops_on_the_error_goes_on_too(stages, tmp_path, monkeypatch, capsys, at):
+    options = {"solver": "subgradient", "stop_on": "aer", "tolerance": 0.0, "lam": 1e-4, "passes": 30}
+    killed_and_gone_on_with(stages, tmp_path, monkeypatch, capsys, at, options)
+
+
+def test_an_early_stop_takes_the_pass_with_the_lowest_error_in_pairs_left_out(stages, tmp_path, capsys):
+    train.run(
+        context_of(stages, tmp_path / "out"), stop_on="aer", patience=3, tolerance=0.0, passes=200, lam=1e-5
+    )
+    told, model = training_of(tmp_path / "out"), Model.load(tmp_path / "out")
+    errors = {passes: error for passes, error in told["held_out_aer"]}
+    best = min(errors, key=errors.get)
+    assert told["status"] == "held-out"
+    assert told["passes"] == best + 3 == max(errors)
+    assert (told["pairs"], told["pairs_held_out"], told["stop_on"], told["patience"]) == (48, 12, "aer", 3)
+    assert model.options["stop_on"] == "aer"
+    said = capsys.readouterr().err
+    assert f"held-out AER {errors[best]:.4f} after pass {best}, the lowest of {len(errors)}" in said
+    assert "not converged" not in said
+    # by hand: the same pairs are left out, and the links that the weights make there have that error
+    edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
+    corpus = Corpus.load(stages / "preprocess" / "corpus")
+    left = cross_validation.folds(cross_validation.texts_of(corpus), 5, 0)[0]
+    found = Learner(edges, labels, max_fertility=2).links(model.weights, left)
+    wrong = 1 - 2 * found.sure.sum() / (len(found.scores) + labels.counts()[left].sum())
+    assert errors[best] == pytest.approx(wrong, abs=1e-12)
+
+
+def test_without_an_early_stop_nothing_is_left_out(stages, tmp_path):
+    train.run(context_of(stages, tmp_path / "out"), passes=3)
+    told = training_of(tmp_path / "out")
+    assert told["pairs"] == 60
+    assert not {"stop_on", "held_out_aer", "pairs_held_out"}.intersection(told)
+
+
+def test_too_few_pairs_for_an_early_stop_are_told(stages, tmp_path):
+    labels = Labels.load(stages / "label")
+    few = [[Link(0, 0)] if pair < 4 else [] for pair in range(len(labels))]
+    label(stages, Labels.from_lists(few))
+    with pytest.raises(
+        InputError, match=r"train\.stop_on: aer leaves out a fifth .*, 4 different ones are too few; label 5"
+    ):
+        train.run(context_of(stages, tmp_path / "out"), stop_on="aer")
+
+
 def test_a_run_killed_while_it_writes_the_model_ends_with_the_same_bytes(stages, tmp_path, monkeypatch):
     train.run(context_of(stages, tmp_path / "undisturbed"), passes=3)
     for name in ("training_curve", "write_training", "calibration_of"):
