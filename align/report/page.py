@@ -17,19 +17,45 @@ from typing import Any, NamedTuple
 
 from jinja2 import DictLoader, Environment, StrictUndefined
 
-TEMPLATE, STYLE = "template.html", "style.css"
+# Of the package: what runs in the browser.
+FOLDER = "browser"
+
+TEMPLATE = "template.html"
+
+STYLES = ("style.css", "desk.css", "views.css")
 
 # In this order: each uses what stands before it.
 SCRIPTS = (
     "dom.js",
     "pairs.js",
+    "filters.js",
+    "annotations.js",
+    "counting.js",
+    "memory.js",
+    "server.js",
+    "trouble.js",
     "lines.js",
     "matrix.js",
     "reasons.js",
     "table.js",
     "list.js",
+    "form.js",
+    "edit.js",
+    "charts.js",
+    "files.js",
+    "picture.js",
     "own.js",
-    "script.js",
+    "upload.js",
+    "learning.js",
+    "desk.js",
+    "summary.js",
+    "compare.js",
+    "lexicon.js",
+    "agreement.js",
+    "tabs.js",
+    "address.js",
+    "keys.js",
+    "start.js",
 )
 
 MODES = ("report", "explorer")
@@ -97,7 +123,9 @@ def render(
         policy=policy(mode),
         style=style,
         script=script,
-        data=_safe_json({"mode": mode, "languages": languages, **data}),
+        data=_safe_json(
+            {"mode": mode, "title": title, "languages": languages, "limits": limits or {}, **data}
+        ),
     )
 
 
@@ -121,10 +149,10 @@ def policy(mode: str) -> str:
 @cache
 def _files() -> tuple[str, str, Any]:
     """Return the style, the script and the template of this package."""
-    folder = resources.files(__package__)
+    folder = resources.files(__package__) / FOLDER
     text = {
         name: (folder / name).read_text(encoding="utf-8").replace("\r\n", "\n")
-        for name in (TEMPLATE, STYLE, *SCRIPTS)
+        for name in (TEMPLATE, *STYLES, *SCRIPTS)
     }
     environment = Environment(
         loader=DictLoader({TEMPLATE: text[TEMPLATE]}),
@@ -133,8 +161,8 @@ def _files() -> tuple[str, str, Any]:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    script = "\n".join(text[name] for name in SCRIPTS)
-    return text[STYLE], f'"use strict";\n(() => {{\n{script}}})();\n', environment.get_template(TEMPLATE)
+    style, script = ("\n".join(text[name] for name in names) for names in (STYLES, SCRIPTS))
+    return style, f'"use strict";\n(() => {{\n{script}}})();\n', environment.get_template(TEMPLATE)
 
 
 def _digest(text: str) -> str:

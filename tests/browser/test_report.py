@@ -172,7 +172,9 @@ class TestList:
 
     def test_without_gold_nothing_is_offered_that_needs_it(self, report):
         page = report([pair for pair in examples() if pair.kind == "corpus"])
-        assert page.locator("#kind option").all_inner_texts() == ["all pairs", "sample of the corpus"]
+        assert page.locator("#kind option").all_inner_texts() == [
+            *("all pairs", "corpus", "corrected", "not yet corrected"),
+        ]
         assert page.locator("#errors option").all_inner_texts() == ["any", "none at all"]
         assert shown(page)[0] == "Corpus 12"
 
@@ -234,7 +236,7 @@ class TestPair:
             "trois",
             "quatre",
         ]
-        assert page.evaluate("location.hash") == "#corpus-11"
+        assert page.evaluate("location.hash") == "#corpus-11?show=corpus"
         assert page.locator("#list tr.current button").all_inner_texts() == ["Corpus 11"]
 
     def test_lines_end_at_their_words(self, report):
@@ -260,6 +262,13 @@ class TestPair:
         page = report(examples(), at="#gold-1")
         page.hover("#matrix td.sure")
         assert "the – la right, sure confidence 0.90, score 1.50" in page.inner_text("#reasons .edge")
+        assert page.locator("#reasons .sentences li").all_inner_texts() == [
+            "For it, most of all: vectors: likeness of meaning; readiness to link.",
+            "Against it: place: both words are the first.",
+        ]
+        assert page.locator("#reasons .bars li").first.is_visible() is False
+        page.click("#matrix td.sure")
+        page.click("#reasons .numbers summary")
         assert page.locator("#reasons .bars li").all_inner_texts() == [
             "vectors: likeness of meaning\n+2.00",
             "place: both words are the first\n−0.75",
@@ -269,6 +278,10 @@ class TestPair:
         assert names[0] == "vectors: likeness of meaning (cosine)"
         assert page.locator("#lines .line.on").count() == 1
         assert page.locator("#lines .word.on").all_inner_texts() == ["the", "la"]
+        # What was opened once stays open for other links.
+        page.keyboard.press("Escape")
+        page.hover("#matrix td.sure")
+        assert page.locator("#reasons .bars li").first.is_visible() is True
 
     def test_pointing_at_a_word_lights_all_its_links(self, report):
         page = report(examples(), at="#gold-1")
@@ -368,8 +381,10 @@ class TestAnyText:
             reasons={(0, 0): Reason(1.0, 0.9, {"<b>cosine</b>": 1.0})},
         )
         page = report([pair])
-        page.hover("#matrix td.high")
+        page.click("#matrix td.high >> nth=0")
+        page.click("#reasons .numbers summary")
         assert page.locator("#reasons .name").all_inner_texts() == ["<b>cosine</b>"]
+        assert page.locator("#reasons .sentences").inner_text() == "For it, most of all: <b>cosine</b>."
         page.click("#table summary")
         page.wait_for_selector("#table tbody")
         page.fill("#search", "<img")
@@ -483,7 +498,7 @@ class TestLooks:
         assert page.locator("#matrix th[scope=col]").count() == 4
         unnamed = page.evaluate(
             """[...document.querySelectorAll("button, input, select, textarea")].filter((element) =>
-                !(element.ariaLabel || element.innerText || element.labels?.length)).length"""
+                !(element.ariaLabel || element.textContent.trim() || element.labels?.length)).length"""
         )
         assert unnamed == 0
 

@@ -1,6 +1,6 @@
 // The explorer: two sentences of one's own, sent to the server this page came from.
 
-function setUpOwn(onPair) {
+function setUpOwn(source, client, onPair) {
   const form = byId("own");
   if (!form) return;
   const message = byId("own-message");
@@ -16,6 +16,13 @@ function setUpOwn(onPair) {
     return "";
   }
 
+  // The id under which the pair is shown.
+  function taken(answer) {
+    if (source.kind === "server") return answer.id;
+    number += 1;
+    return source.add({...answer.pairs[0], number}, answer).id;
+  }
+
   form.addEventListener("submit", async (event) => {
     event.preventDefault();
     const fields = form.elements;
@@ -24,12 +31,10 @@ function setUpOwn(onPair) {
     if (message.textContent) return;
     button.disabled = true;
     try {
-      const data = await ask({
+      const answer = await client.post("/align", {
         source: fields.source.value, target: fields.target.value, tokenized: fields.tokenized.checked,
       });
-      number += 1;
-      for (const pair of data.pairs) pair.number = number;
-      onPair(prepare(data)[0]);
+      await onPair(taken(answer));
     } catch (error) {
       message.textContent = error.message;
     } finally {
@@ -41,18 +46,4 @@ function setUpOwn(onPair) {
   form.addEventListener("keydown", (event) => {
     if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) form.requestSubmit();
   });
-}
-
-async function ask(question) {
-  let answer;
-  try {
-    answer = await fetch("/align", {
-      method: "POST", headers: {"Content-Type": "application/json"}, body: JSON.stringify(question),
-    });
-  } catch {
-    throw new Error("The server does not answer: is it still running?");
-  }
-  const data = await answer.json();
-  if (!answer.ok) throw new Error(data.error);
-  return data;
 }

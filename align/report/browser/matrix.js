@@ -3,6 +3,7 @@
 // Larger matrices are drawn when asked for: they take the browser seconds.
 const MOST_CELLS = 20000;
 
+// Draw all cells and return them by edge.
 function drawMatrix(container, pair, whole = false) {
   const [rows, columns] = [pair.source.length, pair.target.length];
   if (!rows || !columns) {
@@ -16,24 +17,19 @@ function drawMatrix(container, pair, whole = false) {
     container.replaceChildren(make("button", {type: "button", id: "whole-matrix"}, text));
     return new Map();
   }
-  const edges = new Map(pair.edges.map((edge) => [edge.source * columns + edge.target, edge]));
-  const cells = new Map();
   const body = make("tbody");
   for (let row = 0; row < rows; row += 1) {
     const line = make("tr", {}, header(pair, "source", row));
-    for (let column = 0; column < columns; column += 1) {
-      const edge = edges.get(row * columns + column);
-      const cell = edge ? cellOf(edge) : make("td");
-      if (edge) cells.set(edge, cell);
-      line.append(cell);
-    }
+    for (let column = 0; column < columns; column += 1) line.append(make("td"));
     body.append(line);
   }
   const corner = make("td", {class: "corner"}, make("span", {}, "source ↓"), make("span", {}, "target →"));
   const head = make("tr", {}, corner, ...pair.target.map((_, column) => header(pair, "target", column)));
-  const text = `Links of ${pair.title}: rows are source words, columns target words`;
+  const text = `Links of ${titleOf({...pair, part: ""})}: rows are source words, columns target words`;
   const caption = make("caption", {class: "hidden"}, text);
-  container.replaceChildren(make("table", {class: "grid"}, caption, make("thead", {}, head), body));
+  const grid = make("table", {class: "grid"}, caption, make("thead", {}, head), body);
+  const cells = fillMatrix(grid, pair);
+  container.replaceChildren(grid);
   return cells;
 }
 
@@ -42,11 +38,31 @@ function header(pair, side, index) {
   return make("th", {scope: side === "source" ? "row" : "col", "data-word": `${side} ${index}`}, word);
 }
 
-function cellOf(edge) {
+function cellAt(grid, source, target) {
+  return grid.tBodies[0].rows[source]?.cells[target + 1] ?? null;
+}
+
+// Put the signs of a pair's edges into the cells of its matrix, and take out those that were there.
+function fillMatrix(grid, pair) {
+  for (const cell of grid.querySelectorAll("td[data-edge]")) {
+    cell.className = "";
+    for (const name of ["data-edge", "aria-label"]) cell.removeAttribute(name);
+    cell.replaceChildren();
+  }
+  const cells = new Map();
+  for (const edge of pair.edges) {
+    const cell = cellAt(grid, edge.source, edge.target);
+    cell.className = `${edge.kind}${edge.alone ? " alone" : edge.left ? " left" : ""}`;
+    cell.dataset.edge = cellKey(edge.source, edge.target);
+    cell.setAttribute("aria-label", edgeText(pair, edge));
+    cell.append(mark(edge.kind));
+    cells.set(edge, cell);
+  }
+  return cells;
+}
+
+function edgeText(pair, edge) {
+  const compared = edge.alone ? `, ${pair.beside.alone}` : edge.left && edge.kind !== "gone" ? `, ${pair.beside.gone}` : "";
   const confidence = edge.linked && edge.confidence !== null ? `, confidence ${decimal(edge.confidence)}` : "";
-  return make("td", {
-    class: edge.kind,
-    "data-edge": `${edge.source} ${edge.target}`,
-    "aria-label": KINDS[edge.kind] + (edge.linked ? confidence : ""),
-  }, mark(edge.kind));
+  return kindText(pair, edge.kind) + confidence + compared;
 }

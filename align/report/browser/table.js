@@ -9,7 +9,7 @@ function fillTable(container, pair) {
   const body = pair.edges.map((edge) => make("tr", {},
     make("td", {}, quoted(pair.source[edge.source]), ` ${edge.source}`),
     make("td", {}, quoted(pair.target[edge.target]), ` ${edge.target}`),
-    make("td", {}, mark(edge.kind), ` ${KINDS[edge.kind]}`),
+    make("td", {}, mark(edge.kind), ` ${kindText(pair, edge.kind)}`),
     make("td", {class: "n"}, edge.linked ? decimal(edge.confidence) : "–"),
     make("td", {class: "n"}, edge.linked ? decimal(edge.score) : "–")));
   const row = make("tr", {}, ...head.map((text) => make("th", {scope: "col"}, text)));

@@ -1,0 +1,223 @@
+// Correcting links by hand: with the mouse on cells, lines and words, or with the keys.
+
+// `desk.view` is what is looked at; see start.js. What is changed is drawn at once and told to the source, one change
+// after the other; what the source answers is drawn in turn. Changes that could not be told wait, and are not lost.
+function makeEditor(source, view, {onChange, onShow}) {
+  const waiting = [];
+  let sending = false;
+  const editor = {on: false, cursor: null, waiting};
+
+  async function send() {
+    if (sending) return;
+    sending = true;
+    while (waiting.length) {
+      const {id, ask} = waiting[0];
+      let answer;
+      try {
+        answer = await ask();
+      } catch (error) {
+        if (error instanceof Refusal) await refuse(id, error);
+        else tellTrouble(new Error(`Not saved yet: ${error.message} ${counted(waiting.length, "change")} will be sent again.`), send);
+        if (error instanceof Refusal) continue;
+        break;
+      }
+      waiting.shift();
+      if (!waiting.length) endTrouble();
+      await takeIn(answer, id);
+    }
+    sending = false;
+    tellState();
+  }
+
+  // The source will never take it: show what it has instead.
+  async function refuse(id, error) {
+    waiting.shift();
+    tellTrouble(error);
+    if (view.pair?.id === id) await onShow(id);
+  }
+
+  async function takeIn(answer, id) {
+    if (!answer) return;
+    const of = answer.id ?? id;
+    if (view.pair?.id !== of) {
+      if (answer.id !== undefined) await onShow(of);
+      return;
+    }
+    // Answers to older changes would take back newer ones that are on their way.
+    if (waiting.some((each) => each.id === of)) return;
+    view.pair.annotation = answer.annotation ?? null;
+    onChange();
+  }
+
+  function tell(id, ask) {
+    waiting.push({id, ask});
+    tellState();
+    return send();
+  }
+
+  function tellState() {
+    byId("edit-saved").textContent = waiting.length ? "saving…" : "";
+    byId("undo").disabled = byId("redo").disabled = false;
+    const counts = view.pair?.annotation;
+    if (counts?.undo !== undefined) byId("undo").disabled = !counts.undo;
+    if (counts?.redo !== undefined) byId("redo").disabled = !counts.redo;
+  }
+
+  editor.tellState = tellState;
+  editor.turn = (on = !editor.on) => {
+    editor.on = on;
+    byId("edit").setAttribute("aria-pressed", on);
+    document.body.classList.toggle("editing", on);
+    announce(on ? "Correcting. Arrow keys move in the matrix; S sure, P possible, N none." : "No longer correcting.");
+    if (!on) editor.cursor = null;
+    onChange(true);
+  };
+  editor.stateOf = (at) => stateIn(draftOf(view.pair), at.source, at.target);
+  // Set one link, or what a click makes of it.
+  editor.set = (at, state = nextState(editor.stateOf(at))) => {
+    const {pair} = view;
+    if (!pair || state === editor.stateOf(at)) return;
+    const links = changedLinks(draftOf(pair), [[at.source, at.target, state]]);
+    pair.annotation = {...pair.annotation, links, done: pair.annotation?.done ?? false};
+    editor.cursor = at;
+    onChange();
+    announce(`${pair.source[at.source]} – ${pair.target[at.target]}: ${state === "none" ? "no link" : state}`);
+    tell(pair.id, () => source.edit(pair.id, [[at.source, at.target, state]]));
+  };
+  editor.clear = () => {
+    const {pair} = view;
+    if (!pair?.annotation) return;
+    pair.annotation = null;
+    onChange();
+    announce("All corrections of this pair are taken back.");
+    tell(pair.id, () => source.clear(pair.id));
+  };
+  editor.undo = () => tell(null, async () => told(await ask(source.undo), "Taken back.", "Nothing to take back."));
+  editor.redo = () => tell(null, async () => told(await ask(source.redo), "Made again.", "Nothing to make again."));
+  // The pair is done: the next of the queue.
+  editor.finish = async () => {
+    const {pair} = view;
+    if (!pair) return;
+    pair.annotation = {...pair.annotation, links: draftOf(pair), done: true};
+    onChange();
+    await tell(pair.id, () => source.finish(pair.id, true));
+    if (waiting.length) return; // it could not be told
+    await editor.next(pair.id);
+  };
+  editor.next = async (after) => {
+    try {
+      const {id} = await source.queue(byId("queue").value, after);
+      if (id === null || id === undefined) announce("All pairs are done.");
+      byId("queue-note").textContent = id === null || id === undefined ? "all pairs are done" : "";
+      if (id !== null && id !== undefined) await onShow(id);
+    } catch (error) {
+      tellTrouble(error, () => editor.next(after));
+    }
+  };
+  return editor;
+
+  async function ask(question) {
+    try {
+      return await question();
+    } catch (error) {
+      if (error instanceof Refusal && error.status === 409) return null;
+      throw error;
+    }
+  }
+
+  function told(answer, done, nothing) {
+    announce(answer ? done : nothing);
+    return answer;
+  }
+}
+
+// The cell of the matrix that the keys are at: it alone is reached by the tab key.
+function putCursor(editor, view, at, focus = true) {
+  const grid = document.querySelector("#matrix table");
+  if (!grid || !editor.on) return;
+  const [rows, columns] = [view.pair.source.length, view.pair.target.length];
+  const inside = (value, count) => Math.min(count - 1, Math.max(0, value));
+  editor.cursor = {source: inside(at.source, rows), target: inside(at.target, columns)};
+  for (const cell of grid.querySelectorAll("td[tabindex]")) cell.removeAttribute("tabindex");
+  const cell = cellAt(grid, editor.cursor.source, editor.cursor.target);
+  cell.tabIndex = 0;
+  if (focus) {
+    cell.focus({preventScroll: true});
+    cell.scrollIntoView({block: "nearest", inline: "nearest"});
+  }
+}
+
+// Make the cells of the matrix a grid for screen readers while they can be changed.
+function dressMatrix(editor, view) {
+  const grid = document.querySelector("#matrix table");
+  if (!grid) return;
+  if (!editor.on) {
+    grid.removeAttribute("role");
+    for (const cell of grid.querySelectorAll("td[tabindex]")) cell.removeAttribute("tabindex");
+    return;
+  }
+  grid.setAttribute("role", "grid");
+  const {pair} = view;
+  for (const cell of grid.querySelectorAll("tbody td")) {
+    const [source, target] = [cell.parentElement.sectionRowIndex, cell.cellIndex - 1];
+    const words = `${pair.source[source]} – ${pair.target[target]}: `;
+    const text = cell.dataset.edge ? cell.getAttribute("aria-label") : "no link";
+    cell.setAttribute("aria-label", text.startsWith(words) ? text : words + text);
+  }
+  putCursor(editor, view, editor.cursor ?? {source: 0, target: 0}, false);
+}
+
+// Drag from a word to a word of the other side.
+function setUpDragging(editor, view) {
+  const board = byId("lines");
+  let from = null;
+  let line = null;
+
+  function wordAt(event) {
+    return document.elementFromPoint(event.clientX, event.clientY)?.closest?.("#lines .word") ?? null;
+  }
+  function placeOf(word) {
+    const [side, index] = word.dataset.word.split(" ");
+    return {side, index: Number(index)};
+  }
+  function end() {
+    line?.remove();
+    for (const word of board.querySelectorAll(".aim")) word.classList.remove("aim");
+    from = line = null;
+  }
+  board.addEventListener("pointerdown", (event) => {
+    const word = event.target.closest?.(".word");
+    if (!editor.on || !word || event.button) return;
+    from = {word, x: event.clientX, y: event.clientY};
+  });
+  document.addEventListener("pointermove", (event) => {
+    if (!from) return;
+    if (!line) {
+      if (Math.hypot(event.clientX - from.x, event.clientY - from.y) < 6) return;
+      line = draw("path", {class: "draft"});
+      view.drawing.curves.append(line);
+    }
+    const box = view.drawing.curves.getBoundingClientRect();
+    const start = middle(from.word);
+    line.setAttribute("d", `M${start.x} ${start.y}L${event.clientX - box.x} ${event.clientY - box.y}`);
+    const aim = wordAt(event);
+    for (const word of board.querySelectorAll(".aim")) word.classList.remove("aim");
+    if (aim && placeOf(aim).side !== placeOf(from.word).side) aim.classList.add("aim");
+    event.preventDefault();
+  });
+  document.addEventListener("pointerup", (event) => {
+    if (!from) return;
+    const [start, aim, dragged] = [placeOf(from.word), wordAt(event), Boolean(line)];
+    end();
+    if (!dragged) return;
+    // The click that follows is not one on a word.
+    const swallow = (click) => click.stopPropagation();
+    document.addEventListener("click", swallow, {capture: true, once: true});
+    setTimeout(() => document.removeEventListener("click", swallow, {capture: true}), 0);
+    if (!aim) return;
+    const stop = placeOf(aim);
+    if (stop.side === start.side) return;
+    editor.set({[start.side]: start.index, [stop.side]: stop.index});
+  });
+  document.addEventListener("pointercancel", end);
+}

@@ -1,0 +1,110 @@
+// Learning from the corrections: the gap as it falls, whether it got better, what changed, and the way back.
+
+const ASK_EVERY = 400; // milliseconds
+
+function setUpLearning(source, {onRun, list}) {
+  const panel = byId("learning");
+  let before = null; // the run to go back to
+
+  async function begin() {
+    try {
+      before = source.desk.current;
+      await source.learn();
+    } catch (error) {
+      tellTrouble(error);
+      return;
+    }
+    panel.hidden = false;
+    await follow();
+  }
+
+  async function follow() {
+    let state;
+    try {
+      state = await source.learning();
+    } catch (error) {
+      tellTrouble(error, follow);
+      return;
+    }
+    if (state.state === "idle") return;
+    panel.hidden = false;
+    drawState(state);
+    if (state.state === "running") {
+      setTimeout(follow, ASK_EVERY);
+    } else if (state.state === "done") {
+      announce(outcome(state));
+      const status = await source.status();
+      source.desk.current = status.current;
+      if (!source.desk.runs.some((run) => run.id === state.run)) {
+        source.desk.runs.push({id: state.run, name: state.name ?? `learnt ${state.run}`, kind: "model"});
+      }
+      await onRun();
+      drawState(state);
+    }
+  }
+
+  function drawState(state) {
+    const close = make("button", {type: "button", class: "close", "aria-label": "Close what was learnt"}, "×");
+    close.addEventListener("click", () => { panel.hidden = true; });
+    const parts = [make("h2", {}, TITLES[state.state]), close];
+    const words = make("div", {class: "outcome"});
+    if (state.state === "running") {
+      words.append(make("p", {}, state.pairs ? `From ${counted(state.pairs, "corrected pair")}.` : "Reading the corrections …"));
+    }
+    if (state.state === "failed") words.append(make("p", {class: "bad"}, state.error ?? "It failed."));
+    if (state.state === "done") words.append(...doneParts(state));
+    parts.push(words);
+    if (state.passes?.length) parts.push(gapChart(state.passes));
+    panel.replaceChildren(...parts);
+  }
+
+  function doneParts(state) {
+    const back = make("button", {type: "button", id: "go-back"}, "Go back to the model before");
+    back.addEventListener("click", async () => {
+      try {
+        await source.run(before ?? 0);
+        await onRun();
+        panel.hidden = true;
+        announce("The model before is used again.");
+      } catch (error) {
+        tellTrouble(error);
+      }
+    });
+    const parts = [make("p", {class: "verdict"}, outcome(state))];
+    if (state.changed) {
+      parts.push(make("p", {}, make("a", {href: filterAddress({show: "all", order: "changed"}), id: "show-changed"},
+        `Show the ${counted(state.changed, "pair")} whose links have changed`)));
+    } else if (state.changed === 0) {
+      parts.push(make("p", {}, "No pair has other links now."));
+    }
+    parts.push(make("p", {}, back));
+    return parts;
+  }
+
+  follow(); // one that runs already
+  return {begin};
+}
+
+const TITLES = {running: "Learning …", done: "Learnt", failed: "Learning failed"};
+
+// Whether it got better, in words, by pairs that were held out.
+function outcome({pairs, before, after}) {
+  const from = `From ${counted(pairs, "corrected pair")}. `;
+  const [old, now] = [rateOf(before), rateOf(after)];
+  if (old === null || now === null) return `${from}Too few pairs to say whether it got better; correct more, at best drawn at random.`;
+  const change = `the error rate (AER) went from ${percent(old)} to ${percent(now)}`;
+  if (Math.abs(old - now) < 0.0005) return `${from}On corrected pairs held out, the error rate (AER) stayed at ${percent(now)}: no better, no worse.`;
+  return `${from}On corrected pairs held out, ${change}: ${now < old ? "better" : "worse; you can go back"}.`;
+}
+
+// An error rate told as a number, or as an object or list that begins with one.
+function rateOf(told) {
+  const value = Array.isArray(told) ? told[0] : typeof told === "object" && told !== null ? told.aer : told;
+  return typeof value === "number" ? value : null;
+}
+
+// The duality gap of each pass, in percent of the objective, on a scale of powers of ten.
+function gapChart(passes) {
+  const points = passes.filter(([, gap, primal]) => gap > 0 && primal > 0).map(([pass, gap, primal]) => [pass, gap / primal]);
+  return lineChart(points, {title: "Duality gap, as a share of the objective, by pass", x: "pass", y: "gap", log: true, width: 320, height: 130});
+}

@@ -1,0 +1,117 @@
+// Pairs of the server this page came from: pages of them, corrections that are kept there, and what it calculates.
+
+const SILENT = "The server does not answer: is it still running?";
+
+class Refusal extends Error {
+  constructor(text, status) {
+    super(text);
+    this.status = status;
+  }
+}
+
+// An answer as JSON. What fails is told as an Error: a Refusal where the server has said so itself.
+async function answerOf(asked) {
+  let answer;
+  try {
+    answer = await asked;
+  } catch (error) {
+    if (error.name === "AbortError") throw error;
+    throw new Error(SILENT);
+  }
+  let value;
+  try {
+    value = await answer.json();
+  } catch {
+    throw new Refusal(`The server's answer cannot be read (${answer.status}).`, answer.status);
+  }
+  if (!answer.ok) throw new Refusal(value.error ?? `The server has refused this (${answer.status}).`, answer.status);
+  return value;
+}
+
+function pathOf(path, parameters = {}) {
+  const query = new URLSearchParams();
+  for (const [name, value] of Object.entries(parameters)) {
+    if (value !== null && value !== undefined && value !== "") query.set(name, value);
+  }
+  const text = query.toString();
+  return text ? `${path}?${text}` : path;
+}
+
+function makeClient(token) {
+  const post = (path, body) => answerOf(fetch(path, {
+    method: "POST",
+    headers: {"Content-Type": "application/json", ...(token ? {"X-Liaison-Token": token} : {})},
+    body: JSON.stringify(body),
+  }));
+  const get = (path, parameters, signal) => answerOf(fetch(pathOf(path, parameters), {signal}));
+  return {get, post, token};
+}
+
+function serverSource(data, client) {
+  const {get, post} = client;
+  const desk = data.desk;
+  let asked = null; // the page that is waited for: a newer question ends it
+
+  function takeIn(answer) {
+    if (answer.desk) Object.assign(desk, answer.desk);
+    return answer;
+  }
+
+  const runOf = (filter) => (filter.run === "" || filter.run === undefined ? desk.current : filter.run);
+
+  return {
+    kind: "server",
+    desk,
+    judged: true,
+    kinds: null,
+    orders: Object.keys(ORDERS),
+    get count() { return desk.pairs; },
+    async page(filter, offset, limit) {
+      asked?.abort();
+      asked = new AbortController();
+      const answer = await get("/pairs", {...asQuery(filter), run: runOf(filter), offset, limit}, asked.signal);
+      desk.pairs = answer.of;
+      return {...answer, offset, rows: answer.rows.map((row) => ({...row, wrong: row.wrong ?? 0, missed: row.missed ?? 0}))};
+    },
+    async placeOf() { return -1; },
+    has: (id) => /^\d+$/.test(String(id)),
+    async pair(id, {run = "", other = ""} = {}) {
+      const answer = await get("/pair", {id, run: runOf({run}), other});
+      const pair = {...answer.pair, annotation: answer.annotation ?? null};
+      pair.words = pair.source.length + pair.target.length;
+      pair.linked = linksOf(pair, answer);
+      if (answer.other) pair.beside = {links: answer.other, alone: "only here", gone: `only in ${runName(desk, other)}`};
+      else if (answer.before) pair.beside = {links: answer.before, alone: "new since learning", gone: "no longer linked"};
+      return pair;
+    },
+    why: (pair, source, target, run = "") => get("/why", {id: pair.id, source, target, run: runOf({run})}),
+    edit: (id, changes) => post("/edit", {id, changes}),
+    finish: (id, done) => post("/edit", {id, done}),
+    clear: (id) => post("/edit", {id, clear: true}),
+    undo: () => post("/undo", {}),
+    redo: () => post("/redo", {}),
+    queue: (order, after) => get("/queue", {order, after}),
+    annotator: async (name) => takeIn(await post("/annotator", {name})),
+    run: async (run) => takeIn(await post("/run", {run})),
+    learn: () => post("/learn", {}),
+    learning: () => get("/learn"),
+    status: () => get("/status"),
+    align: (question) => post("/align", question),
+    summary: (run) => get("/summary", {run: runOf({run})}),
+    compare: (a, b) => get("/compare", {a, b}),
+    lexicon: (side, word, run) => get("/lexicon", {side, word, run: runOf({run})}),
+    agreement: (a, b) => get("/agreement", {a, b}),
+    exportAddress: (format, filter, links) => pathOf("/export", {format, ...asQuery(filter), run: runOf(filter), links}),
+  };
+}
+
+// What of a filter is told to the server.
+function asQuery(filter) {
+  const query = {};
+  for (const name of Object.keys(NO_FILTER)) if (filter[name]) query[name] = filter[name];
+  return query;
+}
+
+function runName(desk, id) {
+  return desk.runs.find((run) => String(run.id) === String(id))?.name ?? `run ${id}`;
+}
