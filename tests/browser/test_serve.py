@@ -302,7 +302,7 @@ class TestExplorer:
         assert page.locator("#lines .line").count() == 4
         assert page.locator("#matrix tbody td").count() == 24
         page.hover("#matrix tbody tr:first-child td[data-edge]")
-        assert "spelling: the same word" in page.locator("#reasons .name").all_inner_texts()
+        assert "spelling: the same word" in page.locator("#reasons .name").all_text_contents()
 
         page.fill("#own-source", "<img src=x onerror=alert(1)>")
         page.fill("#own-target", "img")

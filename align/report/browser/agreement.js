@@ -17,28 +17,35 @@ async function showAgreement(panel, source, state) {
 }
 
 function agreementParts(answer, a, b) {
-  if (!answer.pairs) return [make("p", {class: "verdict"}, `${a} and ${b} have corrected no pair both.`)];
+  if (!answer.pairs) return [make("p", {class: "verdict"}, answer.begun
+    ? `${a} and ${b} have both begun ${counted(answer.begun, "pair")}, but not both marked one as done.`
+    : `${a} and ${b} have corrected no pair both.`)];
   const cards = make("dl", {class: "facts cards"});
   const card = (name, value, remark) => cards.append(make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, value), make("span", {}, ` ${remark}`))));
-  card("Pairs both corrected", answer.pairs.toLocaleString("en"), "");
-  card(`AER of ${b}`, percent(rateOf(answer.aer_ab)), `held against ${a}`);
-  card(`AER of ${a}`, percent(rateOf(answer.aer_ba)), `held against ${b}`);
-  for (const [name, value] of kappas(answer.kappa)) card(`Kappa${name}`, decimal(value, 3), kappaWords(value));
+  card("Pairs both have done", answer.pairs.toLocaleString("en"), answer.begun ? `and ${answer.begun} begun` : "");
+  for (const [name, title, remark] of [["aer_ab", `AER of ${b}`, `held against ${a}`], ["aer_ba", `AER of ${a}`, `held against ${b}`]]) {
+    if (rateOf(answer[name]) !== null) card(title, percent(rateOf(answer[name])), `${remark}${between(answer[name], percent)}`);
+  }
+  for (const [name, title] of [["kappa", "Kappa: link or none"], ["kappa_kinds", "Kappa: sure, possible or none"]]) {
+    const value = rateOf(answer[name]);
+    if (value !== null) card(title, decimal(value, 3), `${kappaWords(value)}${between(answer[name], (each) => decimal(each, 2))}`);
+  }
   const parts = [cards];
   if (answer.differing?.length) {
-    parts.push(make("div", {class: "figures"}, tableFigure("Pairs they differ in", "the most first", ["Pair", "Cells"], answer.differing, (row) => [
-      make("td", {}, make("a", {href: `#${row.id}`}, `${row.id}`)),
-      make("td", {class: "n"}, `${row.cells ?? row.differ ?? row.count ?? ""}`),
-    ], (row) => [row.id, row.cells ?? row.differ ?? row.count ?? ""])));
+    parts.push(make("div", {class: "figures"}, tableFigure("Pairs they differ in", "the most first", ["Pair", `Only ${a}`, `Only ${b}`, "Sure or possible"],
+      answer.differing, (row) => [
+        make("td", {}, make("a", {href: `#${row.id}`}, titleOf(row))),
+        ...[row.only_a, row.only_b, row.unlike].map((value) => make("td", {class: "n"}, `${value}`)),
+      ], (row) => [titleOf(row), row.only_a, row.only_b, row.unlike])));
   } else {
     parts.push(make("p", {}, "They agree in every pair."));
   }
   return parts;
 }
 
-function kappas(kappa) {
-  if (typeof kappa === "number") return [["", kappa]];
-  return Object.entries(kappa ?? {}).filter(([, value]) => typeof value === "number").map(([name, value]) => [`, ${name.replaceAll("_", " ")}`, value]);
+// The interval of a figure [value, low, high], after a comma.
+function between(figure, text) {
+  return Array.isArray(figure) && typeof figure[1] === "number" ? `, ${text(figure[1])} to ${text(figure[2])}` : "";
 }
 
 // The words of Landis and Koch (1977).

@@ -52,9 +52,10 @@ function comparisonParts(answer, {a, b, source}) {
   }
   if (answer.kinds?.length) {
     tables.push(tableFigure("By kind of word", "links that only one of them makes, and how many of these are right where that is known",
-      ["Kind", "Only A", "right", "Only B", "right"], answer.kinds, (row) => [
-        make("td", {}, row.kind), ...[row.only_a, row.right_a, row.only_b, row.right_b].map((value) => make("td", {class: "n"}, `${value ?? "–"}`)),
-      ], (row) => [row.kind, row.only_a, row.right_a, row.only_b, row.right_b]));
+      ["Kind", "Only A", "right", "Only B", "right", ...(answer.judged ? ["Errors of A", "of B", "Better"] : [])], answer.kinds, (row) => [
+        make("td", {}, row.kind), ...kindNumbers(row, answer).map((value) => make("td", {class: "n"}, `${value ?? "–"}`)),
+        ...(answer.judged ? [make("td", {}, betterIn(row))] : []),
+      ], (row) => [row.kind, ...kindNumbers(row, answer), ...(answer.judged ? [betterIn(row)] : [])]));
   }
   parts.push(make("div", {class: "figures"}, ...tables));
   return parts;
@@ -88,4 +89,16 @@ function verdictOf(answer, nameA, nameB) {
     + (known ? `; difference ${(100 * Math.abs(value)).toFixed(1)} points, 95 % interval ${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)}` : "")
     + (known && a !== b ? (sure ? ": more than chance." : ": it may be chance.") : ".");
   return make("p", {class: "verdict"}, text);
+}
+
+function kindNumbers(row, answer) {
+  return [row.only_a, row.right_a, row.only_b, row.right_b, ...(answer.judged ? [row.errors_a, row.errors_b] : [])];
+}
+
+// Which run errs less in a kind of words, and whether that is more than chance.
+function betterIn(row) {
+  if (row.errors_a === row.errors_b || row.errors_a === undefined) return "alike";
+  const [, low, high] = row.difference ?? [];
+  const sure = typeof low === "number" && (low > 0 || high < 0);
+  return `${row.errors_a < row.errors_b ? "A" : "B"}${sure ? "" : ", may be chance"}`;
 }

@@ -17,6 +17,9 @@ function summaryOf(pairs, data) {
     possible: judged.reduce((sum, pair) => sum + referenceOf(pair).length, 0),
     gap_curve: data.gap_curve ?? [],
     calibration: calibrationOf(judged),
+    unlinked: pairs.filter((pair) => !pair.links.length).length,
+    wrong_links: counts.reduce((sum, each) => sum + each.links - each.linkedPossible, 0),
+    missed_links: counts.reduce((sum, each) => sum + each.sure - each.linkedSure, 0),
     scored: "Confidence",
     scores: confidencesOf(pairs),
     confusions: topLinks(judged, wrongLinks, "wrong"),
@@ -74,13 +77,14 @@ function calibrationOf(judged) {
       if (right.has(cellKey(source, target))) bin.right += 1;
     }
   }
-  return bins.filter((bin) => bin.links).map((bin) => ({...bin, confidence: bin.confidence / bin.links}));
+  return bins.filter((bin) => bin.links).map((bin) => ({...bin, confidence: bin.confidence / bin.links,
+    filter: {show: "judged", link_confidence: `${bin.low}-${bin.high}`}}));
 }
 
 function confidencesOf(pairs) {
   const bins = emptyBins().map((bin) => ({...bin, pairs: 0}));
   for (const {confidence} of pairs) if (typeof confidence === "number") bins[binOf(confidence)].pairs += 1;
-  return bins.some((bin) => bin.pairs) ? bins : [];
+  return bins.some((bin) => bin.pairs) ? bins.map((bin) => ({...bin, filter: {confidence: `${bin.low}-${bin.high}`}})) : [];
 }
 
 // Counts of keys, the most frequent first, of equal ones in alphabetical order.
@@ -131,7 +135,7 @@ function wrongWords(judged) {
   const sums = new Map([...counts].map(([key, {wrong, missed}]) => [key, wrong + missed]));
   return ranked(sums).map(([key]) => {
     const [side, word] = cut(key, ":");
-    return {word, side, ...counts.get(key), filter: {words: `"${word}"`, errors: "errors"}};
+    return {word, side, ...counts.get(key), filter: {fault_word: key}};
   });
 }
 
@@ -142,10 +146,15 @@ function lexiconOf(pairs, side, word) {
   const other = side === "source" ? "target" : "source";
   const found = new Map();
   const totals = new Map();
-  let [count, linkedTimes] = [0, 0];
+  let [count, bare, linkedTimes] = [0, 0, 0];
   for (const pair of pairs) {
     const keys = keysOf(pair);
-    for (const each of keys[side]) if (each === key) count += 1;
+    const linkedWords = new Set(pair.links.map((link) => link[at]));
+    keys[side].forEach((each, index) => {
+      if (each !== key) return;
+      count += 1;
+      if (!linkedWords.has(index)) bare += 1;
+    });
     for (const link of pair.links) {
       const translation = keys[other][link[1 - at]];
       totals.set(translation, (totals.get(translation) ?? 0) + 1);
@@ -158,11 +167,20 @@ function lexiconOf(pairs, side, word) {
     }
   }
   const order = ranked(new Map([...found].map(([text, entry]) => [text, entry.count])));
-  return {word: key, side, count, translations: order.map(([text]) => {
+  const quotes = {};
+  for (const {examples} of found.values()) for (const id of examples) quotes[id] ??= quoteOf(pairs, id, key, side, at);
+  return {word: key, side, count, unlinked: bare, quotes, translations: order.map(([text]) => {
     const entry = found.get(text);
     const [from, to] = [entry.count / linkedTimes, entry.count / totals.get(text)];
     return {word: text, count: entry.count, examples: entry.examples,
       p_forward: side === "source" ? from : to, p_reverse: side === "source" ? to : from,
       filter: {link: side === "source" ? `${key}>${text}` : `${text}>${key}`}};
   })};
+}
+
+// A pair to be quoted, with the links of the word.
+function quoteOf(pairs, id, key, side, at) {
+  const pair = pairs.find((each) => each.id === id);
+  return {number: pair.number, kind: pair.kind, source: pair.source, target: pair.target,
+    linked: pair.links.filter((link) => keysOf(pair)[side][link[at]] === key).map((link) => link.slice(0, 2))};
 }

@@ -61,7 +61,10 @@ function serverDesk(bar, source, {onRun, list}) {
   const note = make("span", {id: "linked", class: "note", role: "status"});
   const kept = make("span", {class: "note", id: "kept"});
   bar.replaceChildren(note, make("label", {}, "links of ", runs), make("label", {}, "annotator ", name, names), kept, learn);
-  const learning = setUpLearning(source, {onRun: async () => { drawRuns(); await onRun(); }, list});
+  const learning = setUpLearning(source, {
+    onRun: async () => { drawRuns(); await onRun(); },
+    onLearnt: () => watch(),
+  });
 
   function drawRuns() {
     fillSelect(runs, desk.runs.map((run) => [String(run.id), run.name]), String(desk.current));
@@ -109,7 +112,8 @@ function serverDesk(bar, source, {onRun, list}) {
     if (reading) note.textContent = `reading: ${reading.done.toLocaleString("en")} of ${reading.of ? reading.of.toLocaleString("en") : "?"}`;
     else note.textContent = linked < pairs ? `linked: ${linked.toLocaleString("en")} of ${pairs.toLocaleString("en")}` : "";
     const busy = Boolean(reading) || linked < pairs;
-    if (before !== null && !busy) await list.refresh();
+    if (status.trouble) tellTrouble(new Error(status.trouble));
+    if (before !== null && !busy) await onRun();
     before = busy ? linked : null;
     if (busy) timer = setTimeout(watch, 1000);
   }

@@ -1,8 +1,8 @@
 // What is looked for and in which order. The same names and values stand in the address of the page and in requests.
 
 const NO_FILTER = {
-  words: "", link: "", show: "all", errors: "any", unlinked_word: "", confidence: "", wrong_link: "", missed_link: "",
-  run: "", other: "", differ: "", order: "worst",
+  words: "", link: "", show: "all", errors: "any", unlinked_word: "", fault_word: "", confidence: "", link_confidence: "",
+  score: "", wrong_link: "", missed_link: "", run: "", other: "", differ: "", differ_link: "", ids: "", order: "worst",
 };
 
 const SHOWN = {
@@ -12,7 +12,9 @@ const SHOWN = {
   gold: "gold",
   corpus: "corpus",
   own: "pasted",
+  judged: "with gold or corrections",
   annotated: "corrected",
+  done: "corrected, done",
   todo: "not yet corrected",
 };
 
@@ -70,9 +72,16 @@ function filterChips(filter) {
   const chips = [];
   const [side, word] = cut(filter.unlinked_word, ":");
   if (filter.unlinked_word) chips.push(["unlinked_word", `“${word}” (${side}) has no link`]);
+  const [faultSide, faultWord] = cut(filter.fault_word, ":");
+  if (filter.fault_word) chips.push(["fault_word", `a link of “${faultWord}” (${faultSide}) is wrong or missed`]);
+  if (filter.link_confidence) chips.push(["link_confidence", `a link of confidence ${rangeText(filter.link_confidence)}`]);
+  if (filter.score) chips.push(["score", `score ${rangeText(filter.score)}`]);
   if (filter.wrong_link) chips.push(["wrong_link", `wrongly linked: ${filter.wrong_link.replace(">", " → ")}`]);
   if (filter.missed_link) chips.push(["missed_link", `missed: ${filter.missed_link.replace(">", " → ")}`]);
+  if (filter.differ_link) chips.push(["differ_link", `one only links ${filter.differ_link.replace(">", " → ")}`]);
   if (filter.differ) chips.push(["differ", "where the two differ"]);
+  else if (filter.other) chips.push(["other", "beside another run"]);
+  if (filter.ids) chips.push(["ids", counted(filter.ids.split(",").length, "pair")]);
   return chips;
 }
 
@@ -96,6 +105,10 @@ function isTerm(word, term) {
 // Whether "house>maison" is of these two words; one side may be left out ("house>").
 function isLink(text, source, target) {
   return text === `${source}>${target}` || text === `${source}>` || text === `>${target}`;
+}
+
+function rangeText(text) {
+  return rangeOf(text).join(" to ");
 }
 
 // [low, high] of "0.5-0.9"; what is missing or no number is 0 or 1.

@@ -2,7 +2,7 @@
 
 const ASK_EVERY = 400; // milliseconds
 
-function setUpLearning(source, {onRun, list}) {
+function setUpLearning(source, {onRun, onLearnt}) {
   const panel = byId("learning");
   let before = null; // the run to go back to
 
@@ -33,13 +33,9 @@ function setUpLearning(source, {onRun, list}) {
       setTimeout(follow, ASK_EVERY);
     } else if (state.state === "done") {
       announce(outcome(state));
-      const status = await source.status();
-      source.desk.current = status.current;
-      if (!source.desk.runs.some((run) => run.id === state.run)) {
-        source.desk.runs.push({id: state.run, name: state.name ?? `learnt ${state.run}`, kind: "model"});
-      }
+      await source.run(state.run);
       await onRun();
-      drawState(state);
+      onLearnt();
     }
   }
 
@@ -81,7 +77,8 @@ function setUpLearning(source, {onRun, list}) {
     return parts;
   }
 
-  follow(); // one that runs already
+  // One that runs already; what is long over is not told again.
+  source.learning().then((state) => state.state === "running" && follow()).catch(() => {});
   return {begin};
 }
 

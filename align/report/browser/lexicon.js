@@ -32,7 +32,7 @@ function lexiconForm(data, side, word) {
 function lexiconParts(answer, side, source) {
   const times = make("p", {}, quoted(answer.word), ` occurs ${counted(answer.count, "time")}. `,
     pairsLink("All pairs with it", {words: `"${answer.word}"`, order: "number"}), " · ",
-    pairsLink("where it has no link", {unlinked_word: `${side}:${answer.word}`, order: "number"}));
+    pairsLink(answer.unlinked === undefined ? "where it has no link" : `where it has no link: ${answer.unlinked}`, {unlinked_word: `${side}:${answer.word}`, order: "number"}));
   if (!answer.translations.length) return [times, make("p", {class: "note"}, "It is never linked.")];
   const other = side === "source" ? "target" : "source";
   const known = answer.translations.some((row) => row.model !== undefined && row.model !== null);
@@ -44,14 +44,44 @@ function lexiconParts(answer, side, source) {
     make("td", {class: "n"}, percent(row.p_forward)),
     make("td", {class: "n"}, percent(row.p_reverse)),
     ...(known ? [make("td", {class: "n"}, modelText(row.model))] : []),
-    make("td", {}, ...(row.examples ?? []).slice(0, 3).flatMap((id, index) => [index ? " " : "", exampleLink(id, source)])),
+    make("td", {class: "examples"}, ...(row.examples ?? []).slice(0, 2).map((id) => exampleOf(id, answer.quotes?.[id], source))),
   ], (row) => [row.word, row.count, row.p_forward, row.p_reverse, ...(known ? [modelText(row.model)] : []), (row.examples ?? []).join(" ")], 50);
-  return [times, table];
+  return [times, table, ...expressionsOf(answer), ...unseenOf(answer)];
+}
+
+// What one occurrence of the word is linked to together.
+function expressionsOf(answer) {
+  const rows = (answer.expressions ?? []).filter((row) => row.words.includes(" "));
+  if (!rows.length) return [];
+  return [tableFigure("Several words at once", "what one occurrence of the word is linked to together", ["Words", "Times"], rows,
+    (row) => [make("td", {}, quoted(row.words)), make("td", {class: "n"}, row.count.toLocaleString("en"))],
+    (row) => [row.words, row.count])];
+}
+
+// What the model's table has beside what these pairs show.
+function unseenOf(answer) {
+  if (!answer.model?.length) return [];
+  const names = answer.model.slice(0, 12).flatMap((row, index) => [index ? ", " : "", quoted(row.word)]);
+  return [make("p", {class: "note"}, "In the model's table, but not in these pairs: ", ...names)];
+}
+
+// An example: the number of its pair, and both sentences with the words in question marked.
+function exampleOf(id, quote, source) {
+  const link = exampleLink(id, source);
+  if (!quote) return make("div", {}, link);
+  const line = (side, at) => {
+    const places = new Set(quote.linked.map((each) => each[at]));
+    const first = Math.max(0, Math.min(...places) - 5);
+    const words = quote[side].slice(first, first + 14).flatMap((word, index) =>
+      [places.has(first + index) ? make("mark", {}, word) : word, " "]);
+    return make("bdi", {}, first ? "… " : "", ...words, quote[side].length > first + 14 ? "…" : "");
+  };
+  return make("div", {class: "example"}, link, " ", line("source", 0), make("br"), line("target", 1));
 }
 
 function modelText(value) {
   if (value === null || value === undefined) return "–";
-  return typeof value === "number" ? percent(value) : Object.values(value).map((each) => (typeof each === "number" ? percent(each) : each)).join(", ");
+  return typeof value === "number" ? percent(value) : `${percent(value.p_forward)}, ${percent(value.p_reverse)}`;
 }
 
 function exampleLink(id, source) {

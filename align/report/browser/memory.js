@@ -7,6 +7,7 @@ function memorySource(data) {
   const store = keptCorrections(data, byName);
   let sorted = {order: null, pairs: []};
   for (const id of store.annotations.ids()) judgeAgain(byName.get(id));
+  prepareSearch(pairs);
 
   function judgeAgain(pair) {
     pair.annotation = store.annotations.get(pair.id);
@@ -99,7 +100,7 @@ function memorySource(data) {
       const ordered = inOrder(order);
       const from = ordered.findIndex((pair) => pair.id === after) + 1;
       const waiting = [...ordered.slice(from), ...ordered.slice(0, from)];
-      return {id: waiting.find((pair) => pair.annotated !== 2 && pair.id !== after)?.id ?? null};
+      return {id: waiting.find((pair) => pair.annotated === 0 && pair.id !== after)?.id ?? null};
     },
     async summary() { return summaryOf(pairs, data); },
     async lexicon(side, word) { return lexiconOf(pairs, side, word); },
@@ -134,8 +135,10 @@ const SHOW_TESTS = {
   gold: (pair) => pair.kind === "gold",
   corpus: (pair) => pair.kind === "corpus",
   own: (pair) => pair.kind === "own",
+  judged: (pair) => Boolean(referenceOf(pair)),
   annotated: (pair) => pair.annotated > 0,
-  todo: (pair) => pair.annotated < 2,
+  done: (pair) => pair.annotated === 2,
+  todo: (pair) => pair.annotated === 0,
 };
 
 function testsOf(filter) {
@@ -143,15 +146,27 @@ function testsOf(filter) {
   const tests = [SHOW_TESTS[filter.show], ERROR_TESTS[filter.errors], ...terms.map((term) => (pair) => hasTerm(pair, term))];
   const link = searchKey(filter.link);
   if (link) tests.push((pair) => pair.links.some((each) => isLink(link, ...wordsOf(pair, each))));
-  if (filter.confidence) {
-    const [low, high] = rangeOf(filter.confidence);
-    tests.push((pair) => pair.links.some(([, , confidence]) => confidence !== null && confidence !== undefined
-      && confidence >= low && (confidence < high || (high >= 1 && confidence <= high))));
+  if (filter.confidence) tests.push((pair) => isWithin(pair.confidence, filter.confidence));
+  if (filter.score) tests.push((pair) => isWithin(pair.score, filter.score));
+  if (filter.link_confidence) {
+    tests.push((pair) => pair.links.some(([, , confidence]) => isWithin(confidence, filter.link_confidence)));
+  }
+  if (filter.ids) tests.push((pair) => filter.ids.split(",").includes(pair.id));
+  if (filter.fault_word) {
+    const [side, word] = cut(filter.fault_word, ":");
+    const link = side === "source" ? `${searchKey(word)}>` : `>${searchKey(word)}`;
+    tests.push(errorTest(link, (pair) => [...wrongLinks(pair), ...missedLinks(pair)]));
   }
   if (filter.unlinked_word) tests.push(unlinkedTest(...cut(filter.unlinked_word, ":")));
   if (filter.wrong_link) tests.push(errorTest(searchKey(filter.wrong_link), (pair) => wrongLinks(pair)));
   if (filter.missed_link) tests.push(errorTest(searchKey(filter.missed_link), (pair) => missedLinks(pair)));
   return tests.filter(Boolean);
+}
+
+// Whether a value lies in a range; the highest bound of all belongs to it.
+function isWithin(value, range) {
+  const [low, high] = rangeOf(range);
+  return typeof value === "number" && value >= low && (value < high || (high >= 1 && value <= high));
 }
 
 function wordsOf(pair, [source, target]) {
@@ -162,7 +177,7 @@ function wordsOf(pair, [source, target]) {
 function unlinkedTest(side, word) {
   const [key, at] = [searchKey(word), side === "source" ? 0 : 1];
   return (pair) => {
-    if (!textOf(pair)[side === "source" ? "source" : "target"].includes(`\n${key}\n`)) return false;
+    if (!textOf(pair)[side === "source" ? side : "target"].includes(`\n${key}\n`)) return false;
     const linked = new Set(pair.links.map((link) => link[at]));
     return keysOf(pair)[side].some((each, index) => each === key && !linked.has(index));
   };
@@ -195,6 +210,16 @@ function textOf(pair) {
     madeTexts.set(pair, {source, target});
   }
   return madeTexts.get(pair);
+}
+
+// So that the first search finds the texts made: in pieces, whenever the page has nothing else to do.
+function prepareSearch(pairs, from = 0) {
+  const idle = window.requestIdleCallback ?? ((work) => setTimeout(() => work({timeRemaining: () => 8}), 50));
+  idle((deadline) => {
+    let at = from;
+    for (; at < pairs.length && deadline.timeRemaining() > 2; at += 1) textOf(pairs[at]);
+    if (at < pairs.length) prepareSearch(pairs, at);
+  });
 }
 
 function hasTerm(pair, term) {

@@ -129,11 +129,13 @@ function contributions(edge) {
 }
 
 // What the server says of a link or of a missing one: its sentences, the best rival, what would have to be different.
-function fillWhy(box, answer) {
+function fillWhy(box, answer, pair) {
   const parts = [sentencesOf(answer.sentences ?? [])];
-  if (answer.rival) {
-    const line = make("p", {class: "rival"}, "The best rival: ", quoted(answer.rival.source), " – ", quoted(answer.rival.target));
-    parts.push(line, sentencesOf(answer.rival.sentences ?? []));
+  if (answer.rival?.sentences?.length) {
+    const {source, target, sentences} = answer.rival;
+    const line = make("p", {class: "rival"}, "The best rival");
+    if (Number.isInteger(source) && Number.isInteger(target)) line.append(": ", quoted(pair.source[source]), " – ", quoted(pair.target[target]));
+    parts.push(line, sentencesOf(sentences));
   }
   if (answer.needed) parts.push(make("p", {class: "needed"}, answer.needed));
   box.querySelector(".sentences")?.remove();

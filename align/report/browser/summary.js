@@ -37,15 +37,19 @@ function figureCards(answer) {
     make("dd", {}, make("b", {}, value), remark ? make("span", {}, ` ${remark}`) : "")));
   card("Pairs", pairsLink(answer.pairs.toLocaleString("en"), {order: "number"}),
     `${(answer.judged ?? 0).toLocaleString("en")} with gold or corrections`);
+  if (answer.unlinked) card("Without any link", pairsLink(answer.unlinked.toLocaleString("en"), {errors: "unlinked", order: "longest"}));
   for (const [name, words] of [["aer", "AER"], ["precision", "Precision"], ["recall", "Recall"]]) {
     const [value, low, high] = answer[name] ?? [];
     if (typeof value !== "number") continue;
-    const filter = {order: "worst", errors: {aer: "errors", precision: "wrong", recall: "missed"}[name]};
+    const filter = answer.filters?.[name] ?? {order: "worst", errors: {aer: "errors", precision: "wrong", recall: "missed"}[name]};
     card(words, pairsLink(percent(value), filter),
       typeof low === "number" && typeof high === "number" ? `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)} %` : "");
   }
-  for (const [name, words] of [["links", "Links"], ["sure", "Sure in gold"], ["possible", "Possible in gold"]]) {
-    if (typeof answer[name] === "number" && (name === "links" || answer.judged)) card(words, answer[name].toLocaleString("en"));
+  for (const [name, words, filter] of [["links", "Links made"], ["sure", "Sure in gold"], ["possible", "Possible in gold"],
+    ["wrong_links", "Wrong links", {errors: "wrong"}], ["missed_links", "Missed links", {errors: "missed"}]]) {
+    if (typeof answer[name] !== "number" || !(name === "links" || answer.judged)) continue;
+    const text = answer[name].toLocaleString("en");
+    card(words, filter ? pairsLink(text, {order: "worst", ...filter}) : text);
   }
   return cards;
 }
@@ -58,7 +62,7 @@ function charts(answer) {
   const calibration = (answer.calibration ?? []).filter((bin) => bin.links).map((bin) => {
     const text = `confidence ${decimal(bin.low)} to ${decimal(bin.high)}: ${bin.right} of ${counted(bin.links, "link")} right`;
     return {...bin, share: bin.right / bin.links, text,
-      href: filterAddress({show: "all", confidence: `${bin.low}-${bin.high}`, ...asFilter(bin.filter)})};
+      href: bin.filter ? filterAddress({show: "all", ...asFilter(bin.filter)}) : null};
   });
   if (calibration.length) {
     figure("Calibration", calibrationChart(calibration),
