@@ -35,7 +35,7 @@ Made from the code by `python -m tests.made_pages`.
 API = {
     "aligner": ("Aligner", ["align"]),
     "links": ("Links and their formats", ["align.links"]),
-    "evaluation": ("Error rates", ["align.evaluation.metrics"]),
+    "evaluation": ("Error rates", ["align.evaluation.metrics", "align.evaluation.agreement"]),
     "features": ("Features", ["align.features", "align.report.meanings", "align.report.why"]),
     "matching": (
         "Best links",

@@ -2,6 +2,10 @@
 
 Figures are of the corpus (sums over all pairs); --macro adds the means over pairs. Without --gold-base
 and --hyp-base the files tell whether they count from 0 or from 1, or the command refuses to guess.
+
+--agreement compares two annotators: Cohen's kappa over all pairs of words, link or none, and once more with
+sure and possible links apart; F1 of all links and of the sure ones, the same in both directions; AER
+with either one as the gold.
 """
 
 from __future__ import annotations
@@ -14,7 +18,7 @@ from typing import Any
 from align.cli import sides
 from align.cli.arguments import add_link_columns, natural
 from align.cli.terminal import only_one_stdin, say
-from align.evaluation import metrics
+from align.evaluation import agreement, metrics
 from align.links import FORMATS, Link, in_other_base, swapped
 
 # A hypothesis that would match so many times as many gold links in another reading is said to.
@@ -28,6 +32,7 @@ EXAMPLES = (
     "score --gold gold.align --hyp links.txt",
     "score --gold test.wa --gold-format wpt --hyp links.txt --json",
     "score --gold gold.align --hyp reversed.txt --reverse --macro",
+    "score --gold anna.align --hyp ben.align --source gold.en --target gold.fr --agreement",
 )
 
 
@@ -48,6 +53,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--source", metavar="FILE", help="source tokens, to check the indices against")
     parser.add_argument("--target", metavar="FILE", help="target tokens")
     parser.add_argument("--macro", action="store_true", help="add the means over sentence pairs")
+    parser.add_argument(
+        "--agreement", action="store_true", help="add the agreement of two annotators; needs the words"
+    )
     parser.add_argument(
         "--empty-precision",
         choices=("n/a", "1"),
@@ -83,6 +91,9 @@ def run(args: argparse.Namespace) -> int:
     gold_links, links = sides.evened(gold, hypothesis, allow_missing=args.allow_missing)
     _warn_if_displaced(links, gold_links, reverse=args.reverse)
     report = _figures(args, gold_links, links, bases)
+    if args.agreement:
+        counts = agreement.tables(gold_links, links, sides.cells(gold, hypothesis))
+        report["agreement"] = agreement.agreement(counts, samples=args.samples, seed=args.seed)
     report["other_base"] = _under_other_bases(args, gold_links, links)
     print(json.dumps(_as_json(report), ensure_ascii=False, indent=1) if args.json else _as_text(report))
     return 0
@@ -171,12 +182,33 @@ def _as_text(report: dict[str, Any]) -> str:
         lines.append(f"with {option} {metrics.figures_text(score)}")
     if report["macro"] is not None:
         lines.append(f"macro {metrics.figures_text(report['macro'])} (means over pairs where defined)")
+    if "agreement" in report:
+        lines += _agreement_lines(report["agreement"])
     return "\n".join([*lines, f"signature {metrics.signature_text(report['signature'])}"])
+
+
+def _agreement_lines(found: agreement.Agreement) -> list[str]:
+    """Return the agreement and the intervals of its kappas."""
+
+    def shown(value: float | None) -> str:
+        return "n/a" if value is None else f"{value:.4f}"
+
+    def ends(name: str) -> str:
+        interval = found.intervals[name]
+        return "n/a" if interval is None else "-".join(map(shown, interval))
+
+    return [
+        f"agreement kappa {shown(found.kappa)} with-kinds {shown(found.kappa_kinds)}"
+        f" F1 {shown(found.f1)} of-sure {shown(found.f1_sure)}"
+        f" AER by-gold {shown(found.aer_ab)} by-hyp {shown(found.aer_ba)} cells {found.cells}",
+        f"interval kappa {ends('kappa')} with-kinds {ends('kappa_kinds')}",
+    ]
 
 
 def _as_json(report: dict[str, Any]) -> dict[str, Any]:
     """Return the report with the figures at its top; undefined ones are null."""
-    parts = {name: asdict(report[name]) for name in ("intervals", "macro") if report[name] is not None}
+    names = ("intervals", "macro", "agreement")
+    parts = {name: asdict(report[name]) for name in names if report.get(name) is not None}
     return {
         "line": report["score"].line(),
         **asdict(report["score"]),

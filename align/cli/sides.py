@@ -197,6 +197,26 @@ def _agreement(side: Side, other: Sequence[Sequence[Link]]) -> tuple[int, int]:
     return matches(links, other), matches(shifted(links, -1), other)
 
 
+def cells(gold: Side, hypothesis: Side) -> list[int]:
+    """Return source words times target words of each pair, by whichever side has its words.
+
+    Raises
+    ------
+    InputError
+        If neither has those of a pair.
+    """
+    found = []
+    for number, pairs in enumerate(zip_longest(gold.pairs, hypothesis.pairs), start=1):
+        known = [pair for pair in pairs if pair is not None and pair.source is not None]
+        if not known:
+            raise InputError(
+                f"{gold.name}: pair {number} has no words, and agreement is counted over them; give --source"
+                " and --target, or JSON lines that hold them"
+            )
+        found.append(len(known[0].source or ()) * len(known[0].target or ()))
+    return found
+
+
 def matches(hypothesis: Sequence[Sequence[Link]], gold: Sequence[Sequence[Link]]) -> int:
     """Return the number of links that are in the gold, sure or possible."""
     return sum(

@@ -4,6 +4,7 @@ import json
 import re
 import types
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -43,6 +44,60 @@ class TestScore:
         assert (report["intervals"]["samples"], report["intervals"]["seed"]) == (10, 5)
         assert report["macro"]["aer"] == pytest.approx(1 / 3)
         assert report["signature"]["gold_base"] == 0
+
+
+class TestAgreement:
+    """Two annotators: of 9 + 4 cells both link 2 and say no of 9, each links one that the other does not."""
+
+    FILES: ClassVar = {
+        "a": "0-0 1p1 2-2\n0-0\n",
+        "b": "0-0 1-1\n\n",
+        "s": "x y z\nx y\n",
+        "t": "u v w\nu v\n",
+    }
+
+    def test_it_stands_after_the_other_figures(self, run):
+        words = "score --gold a --hyp b --gold-base 0 --hyp-base 0 --source s --target t"
+        plain = run(words, **self.FILES)[1].split("\n")
+        status, out, _ = run(f"{words} --agreement", **self.FILES)
+        lines = out.split("\n")
+        assert (status, lines[:2], lines[4:]) == (0, plain[:2], plain[2:])
+        # link or none: p_o = 11/13, p_e = (4 * 2 + 9 * 11) / 169; kinds: p_o = 10/13,
+        # p_e = (9 * 11 + 3 * 2) / 169. All links: 2 in common of 4 and 2; sure: 1 of 3 and 2.
+        kappa, kinds = (11 / 13 - 107 / 169) / (1 - 107 / 169), (10 / 13 - 105 / 169) / (1 - 105 / 169)
+        assert lines[2] == (
+            f"agreement kappa {kappa:.4f} with-kinds {kinds:.4f} F1 {4 / 6:.4f} of-sure {2 / 5:.4f}"
+            f" AER by-gold {1 - 3 / 5:.4f} by-hyp {1 - 4 / 6:.4f} cells 13"
+        )
+        assert re.fullmatch(r"interval kappa -?\d\.\d{4}--?\d\.\d{4} with-kinds .*", lines[3])
+        report = json.loads(run(f"{words} --agreement --json", **self.FILES)[1])["agreement"]
+        assert (report["kappa"], report["cells"], report["pairs"]) == (pytest.approx(kappa), 13, 2)
+        assert set(report["intervals"]) >= {"kappa", "kappa_kinds", "aer_ab"}
+
+    def test_the_words_may_stand_in_the_files(self, run):
+        rows = '{"source": ["x", "y"], "target": ["u"], "links": [[0, 0]]}\n'
+        words = "score --gold a --hyp b --gold-format jsonl --agreement"
+        status, out, _ = run(words, a=rows, b="0-0\n")
+        assert (status, out.split("\n")[2].split(" AER ")[0]) == (
+            0,
+            "agreement kappa 1.0000 with-kinds 1.0000 F1 1.0000 of-sure 1.0000",
+        )
+
+    def test_without_words_it_cannot_be_counted(self, run):
+        status, out, err = run("score --gold a --hyp b --agreement", a="0-0\n", b="0-0\n")
+        assert (status, out) == (2, "")
+        assert err.endswith(
+            "a: pair 1 has no words, and agreement is counted over them; give --source and --target, or JSON "
+            "lines that hold them\n"
+        )
+
+    def test_nothing_but_one_kind_is_undefined(self, run):
+        rows = '{"source": ["x"], "target": ["u"], "links": []}\n'
+        words = "score --gold a --hyp b --gold-format jsonl --hyp-format jsonl --agreement"
+        assert run(words, a=rows, b=rows)[1].split("\n")[2:4] == [
+            "agreement kappa n/a with-kinds n/a F1 n/a of-sure n/a AER by-gold n/a by-hyp n/a cells 1",
+            "interval kappa n/a with-kinds n/a",
+        ]
 
 
 class TestBase:

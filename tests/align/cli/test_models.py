@@ -412,6 +412,71 @@ class TestLexicon:
             run(f"lexicon {words} --model" if words else "lexicon", **TEXT)
         assert end.value.code == 2
 
+    def test_one_word_with_sentences_to_quote(self, run):
+        words = "lexicon --links l --source s --target t --word THE"
+        status, out, err = run(words, **TEXT)
+        assert (status, err) == (0, "THE: 3 times in the source text, 0 of them without a link\n")
+        assert out == (
+            "The\tLa\t1\t0.500000\t1.000000\n\t3\t[The]\t[le] [La]\n"
+            "The\tle\t1\t0.500000\t1.000000\n\t3\t[The]\t[le] [La]\n"
+            "the\tla\t2\t1.000000\t1.000000\n\t1\t[the] house\t[la] maison\n\t2\t[the]\t[la]\n"
+        )
+        rows = [row for row in out.split("\n") if row and not row.startswith("\t")]
+        assert run(f"{words} --examples 0", **TEXT)[1].split("\n")[:-1] == rows
+        out = run(f"{words} --lowercase --min-count 2 --examples 1", **TEXT)[1]
+        assert out == "the\tla\t3\t0.750000\t1.000000\n\t1\t[the] house\t[la] maison\n"
+
+    def test_one_word_of_the_target(self, run):
+        files = {"r": "a b\tx\t0-0 1-0\nb\tx x\t0-0\na\tX\t\nb c\ty x\t0-1 1-0\n"}
+        status, out, err = run(
+            "lexicon --links r --columns 1,2,3 --word x --side target --examples 1", **files
+        )
+        assert (status, err) == (0, "x: 5 times in the target text, 2 of them without a link\n")
+        assert out == (
+            "b\tx\t3\t1.000000\t0.750000\n\t1\t[a] [b]\t[x]\na\tx\t1\t1.000000\t0.250000\n\t1\t[a] [b]\t[x]\n"
+        )
+
+    def test_the_same_sentences_are_quoted_once(self, run):
+        files = {"r": "a\tx\t0-0\na\tx\t0-0\na\tx .\t0-0\na\tx !\t0-0\n"}
+        out = run("lexicon --links r --columns 1,2,3 --word a", **files)[1]
+        assert out == "a\tx\t4\t1.000000\t1.000000\n\t1\t[a]\t[x]\n\t3\t[a]\t[x] .\n"
+
+    def test_one_word_of_a_model(self, run):
+        everything = run("lexicon --model toy")[1].split("\n")[:-1]
+        for side in ("source", "target"):
+            word = toy.PAIRS[2][side == "target"]
+            status, out, err = run(f"lexicon --model toy --word {word.upper()} --side {side}")
+            assert status == 0
+            assert err == (
+                "a model holds no sentences, so there are no examples: "
+                "--links, --source and --target have some\n"
+            )
+            expected = [row for row in everything if row.split("\t")[side == "target"] == word]
+            assert sorted(out.split("\n")[:-1]) == sorted(expected) != []
+        assert run(f"lexicon --model toy --word {toy.PAIRS[2][0]} --examples 0")[2] == ""
+
+    @pytest.mark.parametrize(
+        ("words", "message"),
+        [
+            ("--examples 2", "--examples and --side belong to --word; give the word, or leave them out"),
+            ("--side target", "--examples and --side belong to --word; give the word, or leave them out"),
+            ("--word barn", "l: no source word of its pairs is barn; give another form, or the other --side"),
+            ("--word house --side target", "l: no target word of its pairs is house; give another form"),
+        ],
+    )
+    def test_words_that_are_none(self, run, words, message):
+        status, out, err = run(f"lexicon --links l --source s --target t {words}", **TEXT)
+        assert (status, out, err.count("\n")) == (2, "", 1)
+        assert message in err
+
+    def test_several_words_are_no_word(self, run):
+        from align.cli.main import main
+
+        assert main(["lexicon", "--model", "toy", "--word", "pommes de terre"]) == 2
+        status, _, err = run("lexicon --model toy --word nowhere")
+        assert status == 2
+        assert "this model has no such source word; give another form, or --side" in err
+
     def test_a_model_without_statistics(self, run, tmp_path):
         from dataclasses import replace
 
