@@ -1,5 +1,9 @@
-"""Show the explorer in a browser: paste two sentences, see their links and the reasons for them.
+"""Show the explorer in a browser: pairs, their links and the reasons, corrections, a model that learns.
 
+Two sentences can be pasted; -i, or --source and --target, give a text of any size (100,000 pairs and more),
+whose links are made behind the page. What is corrected is kept in the folder of --save, per annotator: a
+journal, the corrected links as NAME.jsonl (what `liaison learn --gold` reads) and as Pharaoh with its tokens.
+--gold gives links made by hand to compare with, --compare other models, or files of links of the same pairs.
 It answers on this machine only (127.0.0.1). The address is printed; Ctrl-C ends it.
 """
 
@@ -7,30 +11,35 @@ from __future__ import annotations
 
 import argparse
 import errno
-from collections.abc import Sequence
+import secrets
+import tempfile
+import threading
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from typing import Any
 
 from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, first_use_told, load_aligner
-from align.cli.terminal import say
+from align.cli.terminal import only_one_stdin, say
 from align.core.errors import InputError, LiaisonError, WorkError
-from align.explorer.server import ADDRESS, MOST_CHARACTERS, make_server
-from align.links import Link
+from align.core.signals import removed_after
+from align.explorer.annotations import check_name
+from align.explorer.desk import MOST_TOKENS, Desk
+from align.explorer.reading import LinksFile, Text, format_of, kind_of
+from align.explorer.requests import MOST_CHARACTERS
+from align.explorer.routes import UPLOAD_BYTES, Routes
+from align.explorer.server import ADDRESS, make_desk_server
+from align.explorer.summary import gap_curve_of
+from align.links import FORMATS
 from align.model.aligner import Aligner
-from align.report import Fact, ShownPair, as_json, model_facts, reasons_of, render
-
-# Words of a sentence: the matrix of two such can still be looked at.
-MOST_TOKENS = 200
-
-# So many reasons of a link are sent, the largest first.
-_REASONS = 8
-
-Text = str | Sequence[str]
-
+from align.model.shipped import bare_weights, find_model
+from align.report import Fact, as_json, model_facts, render
 
 EXAMPLES = (
     "serve",
-    "serve -m data/work/sample/latest/train",
+    "serve --languages en-fr -i pairs.tsv --save corrections",
+    "serve -m data/work/sample/latest/train --source text.en --target text.fr --tokenized --gold gold.align",
     "serve -m data/work/sample/latest/train --port 8080",
 )
 
@@ -39,42 +48,153 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Declare the options."""
     add_model(parser)
     parser.add_argument(
+        "-i", "--input", metavar="FILE", help="pairs to look at: source TAB target, or TMX (FILE.tmx)"
+    )
+    parser.add_argument(
+        "--format",
+        choices=("tsv", "joint", "tmx"),
+        help="of the input (default: as its name tells)",
+    )
+    parser.add_argument("--source", metavar="FILE", help="source sentences, instead of --input")
+    parser.add_argument("--target", metavar="FILE", help="target sentences")
+    parser.add_argument(
+        "--tokenized", action="store_true", help="split on single spaces only; links are over those tokens"
+    )
+    parser.add_argument("--gold", metavar="LINKS", help="links of the pairs made by hand")
+    parser.add_argument(
+        "--gold-format", choices=list(FORMATS), help="default: jsonl for FILE.jsonl, else pharaoh"
+    )
+    parser.add_argument("--gold-base", type=int, choices=(0, 1), help="what its indices count from")
+    parser.add_argument(
+        "--compare",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="another model, or a file of links of the pairs; may be given several times",
+    )
+    parser.add_argument("--save", type=Path, metavar="FOLDER", help="where corrections are kept")
+    parser.add_argument(
+        "--annotator", default="annotator", metavar="NAME", help="who corrects (default: annotator)"
+    )
+    parser.add_argument(
         "--port", type=_port, default=8000, metavar="P", help="default: 8000; 0 for any free one"
     )
 
 
 def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
-    model = chosen_model(args.model, args.languages)
-    aligner = load_aligner(model, languages=args.languages)
-    page = explorer_page(aligner, model)
-    try:
-        server = make_server(
-            args.port,
-            page,
-            lambda source, target: linked(aligner, source, target),
-            on_fault=say if "debug" in args else None,
+    check_name(args.annotator)
+    text, names = _text(args)
+    on_fault = say if "debug" in args else None
+    with ExitStack() as stack:
+        model = chosen_model(args.model, args.languages)
+        aligner = load_aligner(model, tokenized=args.tokenized, languages=args.languages)
+        others = [
+            (name, load_aligner(name, tokenized=args.tokenized, languages=args.languages))
+            for name in args.compare
+            if name not in names
+        ]
+        desk = stack.enter_context(
+            _desk(
+                aligner,
+                model,
+                folder=args.save,
+                annotator=args.annotator,
+                on_fault=on_fault,
+            )
         )
-    except OSError as error:
-        raise _port_error(args.port, error) from error
-    with server:
+        for name, other in others:
+            desk.add_model(name, other, gap_curve=_gap_curve(name))
+        token = secrets.token_urlsafe(24)
+        try:
+            server = make_desk_server(
+                args.port,
+                lambda: explorer_page(aligner, model, desk=desk.told(), token=token),
+                Routes(desk),
+                token=token,
+                on_fault=on_fault,
+            )
+        except OSError as error:
+            raise _port_error(args.port, error) from error
+        stack.enter_context(server)
         try:
             with first_use_told(model):
-                linked(aligner, "a", "a")  # here, not behind a page that waits and says nothing
+                aligner.explain("a", "a")  # here, not behind a page that waits and says nothing
+            if text is not None:
+                desk.open(text, names, on_failure=lambda: _stop(server))
+            desk.start(reading=text is not None)
             print(f"http://{ADDRESS}:{server.server_address[1]}/", flush=True)
             server.serve_forever()
         except KeyboardInterrupt:
             pass
+        if desk.failure is not None:
+            raise desk.failure
     return 0
 
 
-def explorer_page(aligner: Aligner, name: str) -> str:
-    """Return the page for a model, which is called by the name it was asked for."""
+@contextmanager
+def _desk(aligner: Aligner, model: str, **options: Any) -> Iterator[Desk]:
+    """Give a desk, whose scratch files go in the end."""
+    scratch = Path(tempfile.mkdtemp(prefix="liaison-desk-"))
+    with removed_after(scratch):
+        desk = Desk(aligner, model, scratch=scratch, on_note=say, gap_curve=_gap_curve(model), **options)
+        try:
+            yield desk
+        finally:
+            desk.close()
+
+
+def _stop(server: Any) -> None:
+    """End a server from one of its own threads."""
+    threading.Thread(target=server.shutdown, daemon=True).start()
+
+
+def _gap_curve(name: str) -> list[list[float | None]]:
+    return [] if bare_weights(name) is not None else gap_curve_of(find_model(name))
+
+
+def _text(args: argparse.Namespace) -> tuple[Text | None, list[str]]:
+    """Return the text to look at, and the names of the files of links beside it."""
+    if (args.source is None) != (args.target is None):
+        raise InputError("--source and --target go together; give both or neither")
+    if args.source is not None and (args.input is not None or args.format is not None):
+        raise InputError("--source and --target are the pairs; leave out --input and --format")
+    files = [path for path in args.compare if Path(path).is_file()]
+    if args.source is None and args.input is None:
+        if args.gold is not None or files:
+            what = "--gold" if args.gold is not None else f"--compare {files[0]}"
+            raise InputError(f"{what}: links without their pairs; give these with --input")
+        return None, []
+    gold = None
+    if args.gold is not None:
+        gold = LinksFile(args.gold, args.gold_format or format_of(args.gold), args.gold_base)
+    paths = [args.source, args.target] if args.input is None else [args.input]
+    only_one_stdin([*paths, args.gold, *files])
+    kind = "files" if args.input is None else args.format or kind_of(args.input)
+    name = "<stdin>" if paths[0] == "-" else paths[0]
+    return Text(kind, paths, name, gold, [LinksFile(path, format_of(path)) for path in files]), files
+
+
+def explorer_page(
+    aligner: Aligner, name: str, *, desk: Mapping[str, Any] | None = None, token: str = ""
+) -> str:
+    """Return the page for a model, which is called by the name it was asked for.
+
+    Parameters
+    ----------
+    aligner : Aligner
+    name : str
+    desk : mapping, optional
+        What :meth:`align.explorer.desk.Desk.told` tells.
+    token : str
+        What the page sends with whatever it writes.
+    """
     model = aligner.model
     vocabularies = model.resources.source_vocabulary, model.resources.target_vocabulary
     corpus = model.provenance.get("corpus")
+    limits = {"characters": MOST_CHARACTERS, "words": MOST_TOKENS, "upload_bytes": UPLOAD_BYTES}
     return render(
-        as_json([]),
+        {**as_json([]), "token": token, "limits": limits, "desk": desk},
         title=name,
         languages=model.languages,
         facts=[
@@ -84,28 +204,8 @@ def explorer_page(aligner: Aligner, name: str) -> str:
             *model_facts({**model.options, **model.provenance}),
         ],
         mode="explorer",
-        limits={"characters": MOST_CHARACTERS},
+        limits=limits,
     )
-
-
-def linked(aligner: Aligner, source: Text, target: Text) -> dict[str, Any]:
-    """Return one pair with its links and their reasons, as the page's scripts read it.
-
-    Raises
-    ------
-    InputError
-        If a sentence has more than `MOST_TOKENS` tokens.
-    """
-    for side, tokens in zip(("source", "target"), aligner.tokens(source, target), strict=True):
-        count = max(len(tokens.surface), len(tokens.analysis))
-        if count > MOST_TOKENS:
-            raise InputError(f"{side} has {count} words; at most {MOST_TOKENS} can be shown, so split it")
-    explanation = aligner.explain(source, target)
-    links = [Link(link["source"], link["target"]) for link in explanation["links"]]
-    pair = ShownPair(
-        "own", 1, explanation["source"], explanation["target"], links, reasons=reasons_of(explanation)
-    )
-    return as_json([pair], contributions=_REASONS)
 
 
 def _port(text: str) -> int:

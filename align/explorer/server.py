@@ -1,30 +1,34 @@
-"""The explorer's server: one page, and links for two sentences that are posted to it.
+"""The explorer's server: one page, what its scripts ask for, and what they write.
 
 Whatever a request holds is the word of a stranger: a web page in the same browser can send requests here
 too. So the host must be the one this server was bound to (a name that an attacker's server resolves to
-127.0.0.1 is refused), a post must be JSON and come from this page, sizes are limited before anything is
-read, and nothing is ever read from a path that a request names.
+127.0.0.1 is refused), a post must be JSON, come from this page and have the token that only this page knows,
+sizes are limited before anything is read, and nothing is ever read from a path that a request names.
 """
 
 from __future__ import annotations
 
+import hmac
 import json
+import shutil
+import tempfile
 import threading
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
-from align.core.errors import LiaisonError
+from align.core.errors import LiaisonError, WorkError
+from align.explorer.requests import MOST_CHARACTERS, RequestError, sentences
+from align.explorer.routes import UPLOAD_BYTES, Attachment, Routes
 from align.report import policy
 
 ADDRESS = "127.0.0.1"
 
-# Of a request's body, in bytes, and of each sentence in it, in characters.
+# Of a request's body, in bytes.
 MOST_BYTES = 1 << 16
-MOST_CHARACTERS = 2000
 
 # Seconds a client may take over a request.
 _TIMEOUT = 30
@@ -48,15 +52,12 @@ _HEADERS = {
     "X-Frame-Options": "DENY",
 }
 
+# Bytes of a file that are read, or sent, at a time.
+_PIECE = 1 << 18
+
+__all__ = ["ADDRESS", "MOST_BYTES", "MOST_CHARACTERS", "make_desk_server", "make_server"]
+
 Answer = Callable[[Any, Any], Mapping[str, Any]]
-
-
-class RequestError(Exception):
-    """A request that is refused: its HTTP status and the reason, in one line."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
 
 
 def make_server(
@@ -90,8 +91,46 @@ def make_server(
     class Handler(_Handler):
         pass
 
-    Handler.page = page.encode()
+    Handler.page = staticmethod(lambda: page)
     Handler.answer = staticmethod(one_at_a_time)
+    Handler.on_fault = None if on_fault is None else staticmethod(on_fault)
+    return _Server((ADDRESS, port), Handler)
+
+
+def make_desk_server(
+    port: int,
+    page: Callable[[], str],
+    routes: Routes,
+    *,
+    token: str,
+    on_fault: Callable[[str], None] | None = None,
+) -> ThreadingHTTPServer:
+    """Return a server of a desk, bound to 127.0.0.1; ``serve_forever`` starts it.
+
+    Parameters
+    ----------
+    port : int
+        0 for any free one.
+    page : callable
+        Returns the page as it is now; calls come from several threads.
+    routes : Routes
+        What its paths answer.
+    token : str
+        What whoever writes must send as ``X-Liaison-Token``; the page knows it.
+    on_fault : callable, optional
+        Called with the traceback of a fault.
+
+    Raises
+    ------
+    OSError
+        If the port is taken or not allowed.
+    """
+
+    class Handler(_Handler):
+        pass
+
+    Handler.page = staticmethod(page)
+    Handler.routes, Handler.token = routes, token
     Handler.on_fault = None if on_fault is None else staticmethod(on_fault)
     return _Server((ADDRESS, port), Handler)
 
@@ -126,8 +165,10 @@ class _Server(ThreadingHTTPServer):
 class _Handler(BaseHTTPRequestHandler):
     """Answers one request and closes the connection."""
 
-    page: bytes
+    page: Callable[[], str]
     answer: Answer
+    routes: Routes | None = None
+    token: str | None = None
     on_fault: Callable[[str], None] | None
     timeout = _TIMEOUT
     _unread = 0  # bytes of a body that is refused
@@ -147,16 +188,51 @@ class _Handler(BaseHTTPRequestHandler):
         self._guarded(self._post)
 
     def _get(self) -> None:
-        if urlsplit(self.path).path != "/":
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            raise RequestError(400, "the address cannot be read") from None
+        if address.path == "/":
+            self._send(200, "text/html; charset=utf-8", self.page().encode())
+        elif self.routes is None:
             raise RequestError(404, "there is nothing here but / and /align")
-        self._send(200, "text/html; charset=utf-8", self.page)
+        else:
+            self._check_origin()
+            self._give(self.routes.get(address.path, address.query))
 
     def _post(self) -> None:
-        if self.path != "/align":
-            raise RequestError(404, "only /align takes posts")
+        if self.routes is None:
+            if self.path != "/align":
+                raise RequestError(404, "only /align takes posts")
+            self._check_origin()
+            self._check_kind("application/json")
+            source, target = sentences(self._body())
+            self._send_json(200, self.answer(source, target))
+            return
+        try:
+            address = urlsplit(self.path)
+        except ValueError:
+            raise RequestError(400, "the address cannot be read") from None
         self._check_origin()
-        source, target = sentences(self._body())
-        self._send_json(200, self.answer(source, target))
+        is_file = address.path == "/upload"
+        self._check_kind("application/octet-stream" if is_file else "application/json")
+        self._check_token()
+        if is_file:
+            with tempfile.TemporaryFile(dir=self.routes.desk.scratch) as file:
+                self._take(file)
+                self._give(self.routes.upload(address.query, file))
+            return
+        if address.query:
+            raise RequestError(400, "posts have no parameters")
+        self._give(self.routes.post(address.path, self._body()))
+
+    def _give(self, answer: Mapping[str, Any] | Attachment) -> None:
+        """Send what was answered."""
+        if isinstance(answer, Attachment):
+            with answer.file:
+                self._send_file(answer)
+        else:
+            self._send_json(200, answer)
 
     def _guarded(self, work: Callable[[], None]) -> None:
         """Do the work; tell what goes wrong as JSON, never with a traceback."""
@@ -166,6 +242,8 @@ class _Handler(BaseHTTPRequestHandler):
         except RequestError as error:
             self._send_json(error.status, {"error": str(error)})
             self._throw_away()
+        except WorkError as error:
+            self._send_json(507, {"error": str(error)})
         except LiaisonError as error:
             self._send_json(400, {"error": str(error)})
         except (ConnectionError, TimeoutError):
@@ -183,29 +261,55 @@ class _Handler(BaseHTTPRequestHandler):
             raise RequestError(403, f"this server answers for http://{ADDRESS}:{port}/ only")
 
     def _check_origin(self) -> None:
-        """Refuse posts that another site's page makes a browser send."""
+        """Refuse what another site's page makes a browser send."""
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers['Host']}":
             raise RequestError(403, "posts come from this server's own page only")
         if self.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
             raise RequestError(403, "posts come from this server's own page only")
-        if self.headers.get_content_type() != "application/json":
-            raise RequestError(415, "the body must be application/json")
+
+    def _check_kind(self, kind: str) -> None:
+        """Refuse bodies that a form of another site could send."""
+        if self.headers.get_content_type() != kind:
+            raise RequestError(415, f"the body must be {kind}")
+
+    def _check_token(self) -> None:
+        """Refuse who has not read the page."""
+        given = self.headers.get("X-Liaison-Token", "")
+        if self.token is None or not hmac.compare_digest(
+            given.encode("utf-8", "replace"), self.token.encode()
+        ):
+            raise RequestError(403, "the token is missing or wrong: load the page again")
 
     def _body(self) -> bytes:
         """Read the body, whose length must be told and allowed."""
+        length = self._length(MOST_BYTES, "give a shorter pair")
+        body = self.rfile.read(length)
+        if len(body) < length:
+            raise RequestError(400, "the body is shorter than told")
+        return body
+
+    def _take(self, file: IO[bytes]) -> None:
+        """Write a long body to a file, which is left at its start."""
+        left = self._length(UPLOAD_BYTES, "give it with --input, or in parts")
+        while left and (piece := self.rfile.read(min(left, _PIECE))):
+            file.write(piece)
+            left -= len(piece)
+        if left:
+            raise RequestError(400, "the body is shorter than told")
+        file.seek(0)
+
+    def _length(self, most: int, remedy: str) -> int:
+        """Return the length of the body, in bytes."""
         length = self.headers.get("Content-Length", "")
         if self.headers.get("Transfer-Encoding") is not None or not length:
             raise RequestError(411, "the length of the body must be given")
         if not (length.isascii() and length.isdigit() and len(length) < 10):
             raise RequestError(400, "the length of the body is no number")
-        if int(length) > MOST_BYTES:
+        if int(length) > most:
             self._unread = min(int(length), _MOST_THROWN_AWAY)
-            raise RequestError(413, f"the body is larger than {MOST_BYTES} bytes; give a shorter pair")
-        body = self.rfile.read(int(length))
-        if len(body) < int(length):
-            raise RequestError(400, "the body is shorter than told")
-        return body
+            raise RequestError(413, f"the body is larger than {most} bytes; {remedy}")
+        return int(length)
 
     def _throw_away(self) -> None:
         """Read on for a moment: a connection closed with bytes unread is reset, and its answer lost."""
@@ -218,23 +322,31 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(status, "application/json", json.dumps(value, allow_nan=False).encode())
 
     def _send(self, status: int, kind: str, body: bytes) -> None:
+        with suppress(ConnectionError, TimeoutError):  # whoever asked has gone
+            self._send_head(status, kind, len(body))
+            if self.command != "HEAD":
+                self.wfile.write(body)
+
+    def _send_file(self, sent: Attachment) -> None:
+        with suppress(ConnectionError, TimeoutError):
+            self._send_head(200, sent.kind, sent.size, name=sent.name)
+            if self.command != "HEAD":
+                shutil.copyfileobj(sent.file, self.wfile, _PIECE)
+
+    def _send_head(self, status: int, kind: str, length: int, *, name: str | None = None) -> None:
         self.close_connection = True
         # A request line without a version, or that cannot be read, is taken for HTTP 0.9, whose answers have
         # no head: nothing would say how the page may be used.
         self.request_version = self.protocol_version
-        try:
-            self.send_response(status)
-            self.send_header("Content-Type", kind)
-            self.send_header("Content-Length", str(len(body)))
-            self.send_header("Connection", "close")
-            for name, value in _HEADERS.items():
-                self.send_header(name, value)
-            self.end_headers()
-            if self.command != "HEAD":
-                self.wfile.write(body)
-        except (ConnectionError, TimeoutError):
-            # Whoever asked has gone.
-            pass
+        self.send_response(status)
+        self.send_header("Content-Type", kind)
+        self.send_header("Content-Length", str(length))
+        self.send_header("Connection", "close")
+        if name is not None:
+            self.send_header("Content-Disposition", f'attachment; filename="{name}"')
+        for header, value in _HEADERS.items():
+            self.send_header(header, value)
+        self.end_headers()
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Tell of a request that is no HTTP, or a method that is not known, as JSON too."""
@@ -244,44 +356,3 @@ class _Handler(BaseHTTPRequestHandler):
 
     def log_message(self, format: str, *args: Any) -> None:
         """Keep no record of what is asked."""
-
-
-def sentences(body: bytes) -> tuple[Any, Any]:
-    """Return the two sentences of a posted body: both as text, or both as lists of tokens.
-
-    Raises
-    ------
-    RequestError
-        If the body is not what the page sends.
-    """
-    try:
-        value = json.loads(body.decode("utf-8"))
-    except (ValueError, RecursionError):
-        raise RequestError(400, "the body is no JSON in UTF-8") from None
-    if not isinstance(value, dict) or not {"source", "target"} <= set(value) <= {
-        "source",
-        "target",
-        "tokenized",
-    }:
-        raise RequestError(400, 'the body must be {"source": text, "target": text}')
-    tokenized = value.get("tokenized", False)
-    if not isinstance(tokenized, bool):
-        raise RequestError(400, "tokenized must be true or false")
-    source, target = (_sentence(value[side], side) for side in ("source", "target"))
-    return (source.split(), target.split()) if tokenized else (source, target)
-
-
-def _sentence(text: Any, side: str) -> str:
-    """Return one sentence on one line."""
-    if not isinstance(text, str):
-        raise RequestError(400, f"{side} must be text")
-    if len(text) > MOST_CHARACTERS:
-        raise RequestError(
-            413,
-            f"{side} has {len(text)} characters; at most {MOST_CHARACTERS} can be aligned here, so split it",
-        )
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:
-        raise RequestError(400, f"{side} holds half a surrogate pair, which is no text") from None
-    return " ".join(text.split())

@@ -43,10 +43,11 @@ CREATE TABLE pair (
     number INTEGER NOT NULL, part TEXT NOT NULL DEFAULT '',
     source TEXT NOT NULL, target TEXT NOT NULL,                      -- surface tokens
     words INTEGER NOT NULL,                                          -- of both sides
+    digest INTEGER NOT NULL,                                         -- of the tokens of both sides
     rarity REAL                                                      -- mean log count of its words
 );
 CREATE INDEX pair_facts ON pair (id, kind, part, number, words, rarity);
-CREATE INDEX pair_numbers ON pair (number, kind);
+CREATE INDEX pair_digests ON pair (digest, number);
 CREATE TABLE gold (pair INTEGER PRIMARY KEY, links TEXT NOT NULL);
 CREATE TABLE annotation (
     annotator TEXT NOT NULL, pair INTEGER NOT NULL, links TEXT NOT NULL, done INTEGER NOT NULL,
@@ -58,9 +59,10 @@ CREATE TABLE links (
     score REAL,                                                      -- of the pair
     cells INTEGER NOT NULL,                                          -- a hash of the set of links
     changed INTEGER,                                                 -- links other than in the parent run
+    bins INTEGER NOT NULL,                                           -- see bins_of
     PRIMARY KEY (run, pair)
 );
-CREATE INDEX links_facts ON links (run, pair, confidence, score, cells, changed);
+CREATE INDEX links_facts ON links (run, pair, confidence, score, cells, changed, bins);
 CREATE TABLE judged (
     run INTEGER NOT NULL, pair INTEGER NOT NULL, wrong INTEGER NOT NULL, missed INTEGER NOT NULL, aer REAL,
     links INTEGER NOT NULL, sure INTEGER NOT NULL, sure_matched INTEGER NOT NULL,
@@ -94,9 +96,12 @@ CREATE TABLE unspaced (pair INTEGER PRIMARY KEY, source TEXT NOT NULL, target TE
 """
 
 # Kibibytes of pages that a connection keeps.
-_READER_CACHE, _WRITER_CACHE = 4096, 32768
+_READER_CACHE, _WRITER_CACHE = 2048, 16384
 
 _READERS = 8
+
+# Intervals of confidence, of equal width over [0, 1].
+BINS = 20
 
 Cells = Sequence[Sequence[Any]]
 
@@ -136,12 +141,16 @@ class Store:
     ----------
     version : int
         Grows with every change: what was calculated of an older one may be out of date.
+    versions : dict of str to int
+        The same of ``pairs``, ``links`` and ``annotations`` alone.
     """
 
     def __init__(self, path: Path, *, annotator: str = "annotator") -> None:
         self.path = path
         self.annotator = annotator
         self.version = 0
+        self.versions = dict.fromkeys(("pairs", "links", "annotations"), 0)
+        self._touched: set[str] = set()
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._places = threading.BoundedSemaphore(_READERS)
         self._lock = threading.RLock()
@@ -179,6 +188,7 @@ class Store:
             if self._writer.in_transaction:
                 yield self._writer
                 return
+            self._touched.clear()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -187,6 +197,8 @@ class Store:
                 raise
             self._writer.execute("COMMIT")
             self.version += 1
+            for name in self._touched:
+                self.versions[name] += 1
 
     def add_run(self, name: str, kind: str, *, parent: int | None = None) -> int:
         """Return the number of a new run, of a model or a file of links; the first is 0."""
@@ -198,15 +210,17 @@ class Store:
     def add_pairs(self, pairs: Sequence[NewPair]) -> list[int]:
         """Keep pairs, with their words; return their numbers in this file, from 1 on."""
         with self.writing() as connection:
+            self._touched.add("pairs")
             (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM pair").fetchone()
             ids = list(range(last + 1, last + 1 + len(pairs)))
             connection.executemany(
-                "INSERT INTO pair (id, kind, number, part, source, target, words)"
-                " VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO pair (id, kind, number, part, source, target, words, digest)"
+                " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     (
                         *(number, pair.kind, pair.number, pair.part),
                         *(_json(pair.source), _json(pair.target), len(pair.source) + len(pair.target)),
+                        digest_of(pair.source, pair.target),
                     )
                     for number, pair in zip(ids, pairs, strict=True)
                 ),
@@ -225,6 +239,7 @@ class Store:
     def count_words(self) -> None:
         """Tell of each pair how rare its words are: the mean logarithm of their counts."""
         with self.writing() as connection:
+            self._touched.add("pairs")
             connection.execute(
                 "UPDATE pair SET rarity = found.rarity FROM ("
                 " SELECT o.pair AS pair, SUM(o.words * c.log) / SUM(o.words) AS rarity FROM occurrence o JOIN"
@@ -235,16 +250,17 @@ class Store:
     def put_links(self, run: int, rows: Sequence[NewLinks]) -> None:
         """Keep the links of a run in some pairs, in place of earlier ones, and judge them."""
         with self.writing() as connection:
+            self._touched.add("links")
             _forget_links(connection, run, [row.pair for row in rows])
             (parent,) = connection.execute("SELECT parent FROM run WHERE id = ?", (run,)).fetchone()
             before = {} if parent is None else _links_of(connection, parent, [row.pair for row in rows])
             connection.executemany(
-                "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?)",
+                "INSERT INTO links VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
                 (
                     (
                         *(run, row.pair, _json([_rounded(link) for link in row.links])),
                         *(_mean(row.links), _number(row.score), hash_of(row.links)),
-                        _changed(before.get(row.pair), row.links),
+                        *(_changed(before.get(row.pair), row.links), bins_of(row.links)),
                     )
                     for row in rows
                 ),
@@ -262,6 +278,7 @@ class Store:
     def set_annotation(self, annotator: str, pair: int, links: Cells | None, *, done: bool = False) -> None:
         """Keep what an annotator says of a pair; None: nothing (any more)."""
         with self.writing() as connection:
+            self._touched.add("annotations")
             if links is None:
                 connection.execute(
                     "DELETE FROM annotation WHERE annotator = ? AND pair = ?", (annotator, pair)
@@ -280,6 +297,7 @@ class Store:
             rows = connection.execute(
                 "SELECT DISTINCT pair FROM annotation WHERE annotator IN (?, ?)", (annotator, self.annotator)
             )
+            self._touched.add("annotations")
             self.annotator = annotator
             self.judge([pair for (pair,) in rows.fetchall()])
 
@@ -315,7 +333,25 @@ def tokens_of(connection: sqlite3.Connection, pair: int) -> tuple[list[str], lis
 
 def hash_of(links: Cells) -> int:
     """Return a number, int64, that is the same for the same set of links, whatever their confidences."""
-    text = " ".join(f"{source}-{target}" for source, target in sorted({(each[0], each[1]) for each in links}))
+    cells = sorted({(each[0], each[1]) for each in links})
+    return _number_of(" ".join(f"{source}-{target}" for source, target in cells))
+
+
+def digest_of(source: Sequence[str], target: Sequence[str]) -> int:
+    """Return a number, int64, by which a pair of these tokens is found again."""
+    return _number_of(_json([list(source), list(target)]))
+
+
+def bins_of(links: Cells) -> int:
+    """Return in which intervals of confidence there are links: bit k stands for [k, k + 1) / BINS."""
+    found = 0
+    for link in links:
+        if link[2] is not None:
+            found |= 1 << min(int(round(link[2], 4) * BINS + 1e-9), BINS - 1)
+    return found
+
+
+def _number_of(text: str) -> int:
     return int.from_bytes(hashlib.blake2b(text.encode(), digest_size=8).digest(), "big", signed=True)
 
 

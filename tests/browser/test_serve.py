@@ -21,6 +21,7 @@ from align.cli.main import main
 from align.cli.terminal import say
 from align.core.errors import InputError
 from align.explorer import server as explorer
+from align.explorer.desk import explained
 from align.explorer.server import MOST_BYTES, MOST_CHARACTERS, make_server
 from align.model.aligner import Aligner
 from tests.align.server import PAIR, answer, running
@@ -227,7 +228,7 @@ class TestServer:
 
 class TestCommand:
     def test_an_answer_has_links_and_reasons(self, tiny_model):
-        found = serve.linked(Aligner.load(tiny_model), **PAIR)
+        found = explained(Aligner.load(tiny_model), **PAIR)
         (pair,) = found["pairs"]
         assert pair["source"] == ["Paris", ",", "1984", "!"]
         assert [link[:2] for link in pair["links"]] == [[0, 1], [1, 2], [2, 4], [3, 5]]
@@ -235,7 +236,7 @@ class TestCommand:
 
     def test_too_many_words(self, tiny_model):
         with pytest.raises(InputError, match="target has 201 words; at most 200 can be shown, so split it"):
-            serve.linked(Aligner.load(tiny_model), ["a"], ["b"] * 201)
+            explained(Aligner.load(tiny_model), ["a"], ["b"] * 201)
 
     def test_a_taken_port(self, tiny_model, capsys):
         with socket.create_server(("127.0.0.1", 0)) as taken:
@@ -322,7 +323,7 @@ class TestExplorer:
     def test_g34_pasted_text_over_the_limit_is_told_and_kept(self, tiny_model, open_page):
         aligner = Aligner.load(tiny_model)
         page = serve.explorer_page(aligner, "tiny")
-        with running(make_server(0, page, lambda *pair: serve.linked(aligner, *pair))) as number:
+        with running(make_server(0, page, lambda *pair: explained(aligner, *pair))) as number:
             page = open_page(f"http://127.0.0.1:{number}/")
             # Counted as the server does: this character is two of a script's.
             longest = "𝔞" + "a" * (MOST_CHARACTERS - 1)
@@ -343,7 +344,7 @@ class TestExplorer:
     def test_what_is_refused_is_told(self, tiny_model, open_page, problems):
         aligner = Aligner.load(tiny_model)
         page = serve.explorer_page(aligner, "tiny")
-        with running(make_server(0, page, lambda *pair: serve.linked(aligner, *pair))) as number:
+        with running(make_server(0, page, lambda *pair: explained(aligner, *pair))) as number:
             page = open_page(f"http://127.0.0.1:{number}/")
             page.fill("#own-source", "word " * 201)
             page.fill("#own-target", "mot")

@@ -1,0 +1,696 @@
+"""The desk itself: pairs with their links, an annotator who corrects them, a model that learns of it.
+
+What comes in here was checked by :mod:`align.explorer.routes`; several threads may call at once.
+"""
+
+from __future__ import annotations
+
+import threading
+import traceback
+from collections import OrderedDict
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+
+from align.core.errors import InputError, LiaisonError
+from align.explorer import queries, reading
+from align.explorer.annotations import (
+    NOTHING,
+    Annotations,
+    Key,
+    State,
+    Subject,
+    annotators_of,
+    edited,
+    read_annotations,
+)
+from align.explorer.learning import Learning
+from align.explorer.lexicon import Known, Table
+from align.explorer.linking import Linker
+from align.explorer.requests import RequestError
+from align.explorer.store import NewLinks, NewPair, Store, tokens_of
+from align.links import Link
+from align.model.aligner import Aligner
+from align.report import ShownPair, as_json, reasons_of
+from align.report.why import why
+
+# Words of a sentence: the matrix of two such can still be looked at.
+MOST_TOKENS = 200
+
+# So many reasons of a link are sent, the largest first.
+_REASONS = 8
+
+# Selections whose pairs are kept, eight bytes a pair.
+_KEPT = 16
+
+Note = Callable[[str], None]
+
+
+class Desk:
+    """What one server works on.
+
+    Parameters
+    ----------
+    aligner : Aligner
+        The model served first: run 0.
+    name : str
+        Its name.
+    scratch : Path
+        A folder for the store, removed by the caller in the end.
+    folder : Path, optional
+        Where corrections are kept; None: until the end only.
+    annotator : str
+        Who corrects first.
+    gap_curve : sequence of [pass, gap, primal]
+        How the model was trained.
+    on_note : callable
+        Called with a line of text for what is odd.
+    on_fault : callable, optional
+        Called with the traceback of a fault in the background.
+
+    Raises
+    ------
+    InputError
+        As of :class:`~align.explorer.annotations.Annotations`.
+    """
+
+    def __init__(
+        self,
+        aligner: Aligner,
+        name: str,
+        *,
+        scratch: Path,
+        folder: Path | None = None,
+        annotator: str = "annotator",
+        gap_curve: Sequence[Sequence[float | None]] = (),
+        on_note: Note = lambda note: None,
+        on_fault: Note | None = None,
+    ) -> None:
+        self.folder = folder
+        self.languages = aligner.model.languages
+        self.current = 0
+        self.failure: LiaisonError | None = None  # what ended the reading of the text
+        self.scratch = scratch
+        self.annotations = Annotations(folder, annotator, on_note=on_note)
+        self.store = Store(scratch / "desk.sqlite", annotator=annotator)
+        self.linker = Linker(self.store, on_fault=on_fault)
+        self.learning = Learning(self._learnt, on_fault=on_fault)
+        self._on_note, self._on_fault = on_note, on_fault
+        self._opened = {annotator: self.annotations}
+        self._places: dict[Key, int] = {}  # pairs of which something is or was said
+        self._known: dict[int, Subject] = {}  # what they are known by: they may have moved in their file
+        self._pending: dict[str, dict[Key, tuple[Subject, State]]] = {}
+        self._progress: dict[str, int | None] | None = None
+        self._editing = threading.RLock()
+        self._reader: threading.Thread | None = None
+        self._loading = threading.Lock()
+        self._ended = False
+        self._found: OrderedDict[Any, np.ndarray] = OrderedDict()
+        self._roots: dict[int, int] = {}
+        self.gap_curves: dict[int, Sequence[Sequence[float | None]]] = {}
+        self.add_model(name, aligner, gap_curve=gap_curve)
+        for who in sorted({annotator, *annotators_of(folder)}):
+            self._await(who)
+
+    def close(self) -> None:
+        """End what works behind, and write what has been corrected."""
+        self._ended = True
+        if self._reader is not None:
+            self._reader.join()
+        self.linker.close()
+        self.learning.wait()
+        for opened in self._opened.values():
+            opened.close()
+        self.store.close()
+
+    # Runs
+
+    def add_model(
+        self, name: str, aligner: Aligner, *, gap_curve: Sequence[Sequence[float | None]] = ()
+    ) -> int:
+        """Link all pairs by one more model; return its run. ``gap_curve``: [pass, gap, primal] each."""
+        run = self.store.add_run(name, "model")
+        self._roots[run] = run
+        self.gap_curves[run] = gap_curve
+        self.linker.add(run, aligner)
+        return run
+
+    def runs(self) -> list[dict[str, Any]]:
+        """Return all runs."""
+        with self.store.reading() as connection:
+            rows = connection.execute("SELECT id, name, kind FROM run ORDER BY id").fetchall()
+        return [dict(zip(("id", "name", "kind"), row, strict=True)) for row in rows]
+
+    def make_current(self, run: int) -> None:
+        """Show the links of another run."""
+        self.current = run
+        self.linker.prefer(run)
+
+    def learn(self) -> None:
+        """Learn from what the annotator has said, beginning with the model that the current run came from."""
+        root = self._roots.get(self.current)
+        aligner = None if root is None else self.linker.aligner(root)
+        if aligner is None or aligner.untrained:
+            raise RequestError(409, "links of a file, and weights without a model, cannot learn")
+        gold = [
+            (
+                list(subject.source),
+                list(subject.target),
+                [Link(source, target, bool(sure)) for source, target, sure in state.links or ()],
+            )
+            for subject, state in self.annotations.all()
+        ]
+        if not any(link.sure for *_, links in gold for link in links):
+            raise RequestError(409, "nothing is linked by hand yet: correct some pairs first")
+        if not self.learning.start(aligner, gold):
+            raise RequestError(409, "the model is learning already")
+
+    def can_learn(self) -> bool:
+        """Tell whether the current run is that of a model that can learn."""
+        root = self._roots.get(self.current)
+        aligner = None if root is None else self.linker.aligner(root)
+        return aligner is not None and not aligner.untrained
+
+    def _learnt(self, aligner: Aligner, pairs: int) -> int:
+        """Take in a model that has learnt: pairs are linked by it, and it is the current one."""
+        parent = self.current
+        root = self._roots[parent]
+        names = {row["id"]: row["name"] for row in self.runs()}
+        of = "1 pair" if pairs == 1 else f"{pairs} pairs"
+        run = self.store.add_run(f"{names[root]}, learnt from {of}", "model", parent=parent)
+        self._roots[run] = root
+        self.gap_curves[run] = self.learning.told["passes"]
+        self.linker.add(run, aligner)
+        self.make_current(run)
+        return run
+
+    # Pairs
+
+    def start(self, *, reading: bool = False) -> None:
+        """Begin to link; ``reading``: pairs are still to come."""
+        if not reading:
+            self.settle()
+        self.linker.start()
+
+    def open(self, text: reading.Text, names: Sequence[str] = (), *, on_failure: Callable[[], None]) -> None:
+        """Read the first pairs of a text, and the rest behind; ``names`` are those of its files of links.
+
+        Raises
+        ------
+        InputError
+            If what is read now is wrong; of what comes later ``on_failure`` is called.
+        """
+        runs = [self.store.add_run(name, "links") for name in names]
+        blocks = reading.read_blocks(text, self._aligner(), on_note=self._on_note)
+        self._progress = {"done": 0, "of": reading.count_pairs(text)}
+        self.linker.wake(reading=True)
+        first = next(blocks, None)
+        if first is not None:
+            self._take(first, runs)
+
+        def rest() -> None:
+            try:
+                self._read(blocks, runs)
+            except LiaisonError as error:
+                self.failure = error
+                on_failure()
+            except Exception:
+                if self._on_fault is not None:
+                    self._on_fault(traceback.format_exc())
+            finally:
+                self._progress = None
+
+        self._reader = threading.Thread(target=rest, name="reading", daemon=True)
+        self._reader.start()
+
+    def upload(self, kind: str, stream: BinaryIO) -> int:
+        """Add the pairs of a file; return how many."""
+        if self._progress is not None or not self._loading.acquire(blocking=False):
+            raise RequestError(409, "pairs are being read already: wait for their end")
+        try:
+            with self.store.reading() as connection:
+                (last,) = connection.execute(
+                    "SELECT COALESCE(MAX(number), 0) FROM pair WHERE kind != 'own'"
+                ).fetchone()
+            text = reading.Text(kind, [stream], "the file")
+            self._progress = {"done": 0, "of": None}
+            blocks = reading.read_blocks(text, self._aligner(), on_note=self._on_note, first=last + 1)
+            return self._read(blocks, [])
+        finally:
+            self._progress = None
+            self._loading.release()
+
+    def settle(self) -> None:
+        """Find the pairs of which something is said where they are now; those that were pasted come back."""
+        self.store.count_words()
+        with self._editing:
+            for name, pending in self._pending.items():
+                for key, (subject, state) in list(pending.items()):
+                    pair = self._own(subject) if subject.kind == "own" else self._moved(key)
+                    if pair is not None:
+                        self._claim(name, subject, pair, state)
+
+    def paste(self, source: Any, target: Any) -> dict[str, Any]:
+        """Return one pair with its links and their reasons, and keep it."""
+        aligner = self._aligner()
+        found = explained(aligner, source, target)
+        (pair,) = found["pairs"]
+        subject = Subject("own", 1, pair["source"], pair["target"])
+        with self._editing:
+            number = self._place(subject.key)
+            if number is None:
+                number = self._own(subject)
+            with self.store.reading() as connection:
+                (pair["number"],) = connection.execute(
+                    "SELECT number FROM pair WHERE id = ?", (number,)
+                ).fetchone()
+            links = [link[:3] for link in pair["links"]]
+            self.store.put_links(self._linking_run(), [NewLinks(number, *_sides(subject), links)])
+        pair["id"] = number
+        return found
+
+    def found(self, wanted: queries.Selection) -> np.ndarray:
+        """Return the pairs that are looked for, in order; kept until something of it changes."""
+        text = " ".join(
+            [*(each.text for each in wanted.conditions), *map(str, queries.columns(wanted.order))]
+        )
+        versions = [self.store.versions["pairs"]]
+        if any(mark in text for mark in ("l.", "word_link", "unlinked", "fault", "links")):
+            versions.append(self.store.versions["links"])
+        if any(mark in text for mark in ("j.", "annotation", "fault")):
+            versions.append(self.store.versions["annotations"])
+        key = (wanted, self.store.annotator, tuple(versions), len(versions))
+        with self._editing:
+            if key in self._found:
+                self._found.move_to_end(key)
+                return self._found[key]
+        with self.store.reading() as connection:
+            found = queries.find(connection, wanted)
+        with self._editing:
+            self._found[key] = found
+            while len(self._found) > _KEPT:
+                self._found.popitem(last=False)
+        return found
+
+    def pair(self, pair: int, run: int, other: int | None) -> dict[str, Any]:
+        """Return all there is to show of a pair."""
+        self._linked(run, pair)
+        with self.store.reading() as connection:
+            row = queries.whole_pair(connection, pair, run, other)
+        if row is None:
+            raise RequestError(404, f"there is no pair {pair}")
+        aligner = self.linker.aligner(run)
+        reasons = {}
+        if aligner is not None and not aligner.untrained and row["links"]:
+            longest = max(len(row["source"]), len(row["target"]))
+            if longest <= MOST_TOKENS:
+                reasons = reasons_of(aligner.explain(row["source"], row["target"]))
+        links = [Link(source, target, True, trust) for source, target, trust in row["links"]]
+        gold = row["gold"]
+        found = as_json(
+            [
+                ShownPair(
+                    *(row["kind"], row["number"], row["source"], row["target"], links),
+                    gold=None if gold is None else [Link(j, k, bool(sure)) for j, k, sure in gold],
+                    part=row["part"],
+                    score=row["score"],
+                    reasons=reasons,
+                )
+            ],
+            contributions=_REASONS,
+        )
+        found["pair"] = found.pop("pairs")[0] | {"id": pair}
+        found["annotation"] = self.annotation(pair)
+        for name in ("other", "before"):
+            if row[name] is not None:
+                found[name] = row[name]
+        return found
+
+    def why(self, pair: int, run: int, source: int, target: int) -> dict[str, Any]:
+        """Return why two words of a pair are linked by a run, or are not.
+
+        Raises
+        ------
+        InputError
+            If there are no such words.
+        """
+        subject = self._subject(pair)
+        aligner = self.linker.aligner(run)
+        if aligner is None:
+            raise RequestError(409, "links of a file have no reasons: choose the run of a model")
+        if max(map(len, _sides(subject))) > MOST_TOKENS:
+            raise RequestError(409, f"reasons are told of pairs of at most {MOST_TOKENS} words a side")
+        return why(aligner, *_sides(subject), source, target)
+
+    def table(self, run: int) -> Table | None:
+        """Return what looks words up in the table of a run's model, None where it has none."""
+        aligner = self.linker.aligner(run)
+        if aligner is None or aligner.untrained or aligner.model.resources.lexicon is None:
+            return None
+        return _Table(aligner).translations
+
+    def next_to_do(self, order: str, after: int | None) -> int | None:
+        """Return the next pair of the queue that nothing is said of, None where there is none."""
+        ids = self.found(queries.Selection(self.current, (), order))
+        with self.store.reading() as connection:
+            said = [
+                pair
+                for (pair,) in connection.execute(
+                    "SELECT pair FROM annotation WHERE annotator = ?", (self.store.annotator,)
+                )
+            ]
+        start = 0
+        if after is not None:
+            (places,) = np.nonzero(ids == after)
+            start = int(places[0]) + 1 if len(places) else 0
+        turned = np.concatenate([ids[start:], ids[:start]])
+        left = turned[~np.isin(turned, said)]
+        left = left[left != (-1 if after is None else after)]
+        return int(left[0]) if len(left) else None
+
+    # Corrections
+
+    def annotation(self, pair: int) -> dict[str, Any] | None:
+        """Return what the annotator has said of a pair, None for nothing."""
+        return self._told(self.annotations.state(self._subject(pair).key))
+
+    def edit(
+        self,
+        pair: int,
+        *,
+        changes: Sequence[tuple[int, int, str]] = (),
+        done: bool | None = None,
+        clear: bool = False,
+    ) -> dict[str, Any] | None:
+        """Correct a pair; return what is said of it then. It is kept when this returns.
+
+        Raises
+        ------
+        RequestError
+            If there is no such pair, or a change is of none of its cells.
+        WorkError
+            If it cannot be written.
+        """
+        with self._editing:
+            subject = self._subject(pair)
+            for source, target, _ in changes:
+                if source >= len(subject.source) or target >= len(subject.target):
+                    raise RequestError(
+                        400,
+                        f"link {source}-{target} lies outside the pair of {len(subject.source)} and "
+                        f"{len(subject.target)} words",
+                    )
+            state = self.annotations.state(subject.key)
+            if clear:
+                after = NOTHING
+            else:
+                links = self._shown(pair) if state.links is None else state.links
+                after = State(edited(links, changes), state.done if done is None else done)
+            if after != state:
+                self.annotations.change(subject, after)
+                self._places[subject.key], self._known[pair] = pair, subject
+                self.store.set_annotation(self.annotations.name, pair, after.links, done=after.done)
+            return self._told(after)
+
+    def step(self, *, back: bool) -> dict[str, Any]:
+        """Undo the annotator's last change, or make the last one again that was undone."""
+        with self._editing:
+            key = self.annotations.undo() if back else self.annotations.redo()
+            if key is None:
+                raise RequestError(409, f"there is nothing to {'undo' if back else 'redo'}")
+            state = self.annotations.state(key)
+            pair = self._place(key)
+            if pair is not None:
+                self.store.set_annotation(self.annotations.name, pair, state.links, done=state.done)
+            return {"id": pair, "annotation": self._told(state)}
+
+    def set_annotator(self, name: str) -> None:
+        """Let another annotator correct.
+
+        Raises
+        ------
+        InputError
+            If the name is none, or another server keeps that annotator's corrections.
+        """
+        with self._editing:
+            if name == self.annotations.name:
+                return
+            if name not in self._opened:
+                self._opened[name] = Annotations(self.folder, name, on_note=self._on_note)
+                self._pending.pop(name, None)
+                self._await(name)
+                for key, (subject, state) in list(self._pending[name].items()):
+                    pair = self._place(key)
+                    if pair is None and subject.kind == "own":
+                        pair = self._own(subject)
+                    if pair is not None:
+                        self._claim(name, subject, pair, state)
+            self.annotations = self._opened[name]
+            self.store.set_annotator(name)
+
+    def annotators(self) -> list[str]:
+        """Return the names of all who have corrected something, or do."""
+        return sorted({*self._opened, *self._pending, *annotators_of(self.folder)})
+
+    # What is told
+
+    def told(self) -> dict[str, Any]:
+        """Return what the page needs to know of the desk."""
+        return {
+            "pairs": self._count("pair"),
+            "annotators": self.annotators(),
+            "annotator": self.annotations.name,
+            "folder": None if self.folder is None else str(self.folder),
+            "runs": self.runs(),
+            "current": self.current,
+            "can_learn": self.can_learn(),
+        }
+
+    def status(self) -> dict[str, Any]:
+        """Return what goes on."""
+        return {
+            "pairs": self._count("pair"),
+            "linked": self.linked_count(self.current),
+            "reading": None if self._progress is None else dict(self._progress),
+            "learning": self.learning.told["state"],
+            "current": self.current,
+            "undo": self.annotations.undo_count,
+            "redo": self.annotations.redo_count,
+            "trouble": self.annotations.trouble or self.linker.trouble,
+        }
+
+    def linked_count(self, run: int) -> int:
+        """Return how many pairs a run has linked."""
+        with self.store.reading() as connection:
+            return int(connection.execute("SELECT COUNT(*) FROM links WHERE run = ?", (run,)).fetchone()[0])
+
+    def changed_count(self, run: int) -> int:
+        """Return how many pairs have other links than in the run it was learnt from."""
+        with self.store.reading() as connection:
+            return int(
+                connection.execute(
+                    "SELECT COUNT(*) FROM links WHERE run = ? AND changed > 0", (run,)
+                ).fetchone()[0]
+            )
+
+    # Inside
+
+    def _count(self, table: str) -> int:
+        with self.store.reading() as connection:
+            return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
+
+    def _linking_run(self) -> int:
+        """Return the run of the model that links what is pasted: the current one, else the first."""
+        return self.current if self.linker.aligner(self.current) is not None else 0
+
+    def _aligner(self) -> Aligner:
+        aligner = self.linker.aligner(self._linking_run())
+        assert aligner is not None
+        return aligner
+
+    def _read(self, blocks: Iterator[reading.Block], runs: Sequence[int]) -> int:
+        """Take in all pairs of a text; return how many."""
+        self.linker.wake(reading=True)
+        count = 0
+        try:
+            for block in blocks:
+                self._take(block, runs)
+                count += len(block.pairs)
+                if self._ended:
+                    return count
+            self.settle()
+        finally:
+            self.linker.wake()
+        return count
+
+    def _take(self, block: reading.Block, runs: Sequence[int]) -> None:
+        ids = self.store.add_pairs(block.pairs)
+        for run, of_run in zip(runs, block.others, strict=True):
+            self.store.put_links(
+                run,
+                [
+                    NewLinks(number, pair.source, pair.target, links)
+                    for number, pair, links in zip(ids, block.pairs, of_run, strict=True)
+                ],
+            )
+        if any(self._pending.values()):
+            for number, pair in zip(ids, block.pairs, strict=True):
+                key = Subject(pair.kind, pair.number, pair.source, pair.target).key
+                for name, pending in self._pending.items():
+                    if key in pending:
+                        self._claim(name, pending[key][0], number, pending[key][1])
+        if self._progress is not None:
+            self._progress["done"] = (self._progress["done"] or 0) + len(ids)
+        self.linker.wake(reading=True)
+
+    def _await(self, name: str) -> None:
+        """Take in what an annotator has said before, to be found among the pairs."""
+        opened = self._opened.get(name)
+        if opened is not None:
+            rows = opened.all()
+        elif self.folder is not None:
+            rows = read_annotations(self.folder, name)
+        else:
+            rows = []
+        self._pending[name] = {subject.key: (subject, state) for subject, state in rows}
+
+    def _claim(self, name: str, subject: Subject, pair: int, state: State) -> None:
+        """Take a pair for the one of which something was said."""
+        self._pending[name].pop(subject.key, None)
+        self._places[subject.key], self._known[pair] = pair, subject
+        self.store.set_annotation(name, pair, state.links, done=state.done)
+
+    def _place(self, key: Key) -> int | None:
+        """Return the pair of a key, None where it is not here."""
+        if key in self._places:
+            return self._places[key]
+        with self.store.reading() as connection:
+            row = connection.execute(
+                "SELECT id FROM pair WHERE digest = ?"
+                " AND CASE WHEN kind = 'own' THEN ? = 0 ELSE number = ? END",
+                (*key, key[1]),
+            ).fetchone()
+        return None if row is None else int(row[0])
+
+    def _moved(self, key: Key) -> int | None:
+        """Return a pair of the same tokens that is at another place of its file."""
+        with self.store.reading() as connection:
+            rows = connection.execute(
+                "SELECT id FROM pair WHERE digest = ? ORDER BY id", (key[0],)
+            ).fetchall()
+        free = (pair for (pair,) in rows if pair not in self._known or self._known[pair].key == key)
+        return next(free, None)
+
+    def _own(self, subject: Subject) -> int:
+        """Keep a pair that was pasted; return its number here."""
+        with self.store.writing() as connection:
+            (last,) = connection.execute(
+                "SELECT COALESCE(MAX(number), 0) FROM pair WHERE kind = 'own'"
+            ).fetchone()
+            (number,) = self.store.add_pairs([NewPair("own", last + 1, *_sides(subject))])
+        self._places[subject.key] = number
+        self.linker.wake(reading=self._progress is not None)
+        return number
+
+    def _subject(self, pair: int) -> Subject:
+        """Return what a pair is known by."""
+        if pair in self._known:
+            return self._known[pair]
+        with self.store.reading() as connection:
+            row = connection.execute("SELECT kind, number FROM pair WHERE id = ?", (pair,)).fetchone()
+            tokens = tokens_of(connection, pair)
+        if row is None or tokens is None:
+            raise RequestError(404, f"there is no pair {pair}")
+        kind, number = row
+        return Subject(kind, number, *tokens)
+
+    def _shown(self, pair: int) -> list[list[int]]:
+        """Return the links that correcting a pair begins with: its gold, else those of the current run."""
+        self._linked(self.current, pair)
+        with self.store.reading() as connection:
+            row = queries.whole_pair(connection, pair, self.current, None)
+        assert row is not None
+        if row["gold"] is not None:
+            return [list(link) for link in row["gold"]]
+        return [[source, target, 1] for source, target, _ in row["links"]]
+
+    def _linked(self, run: int, pair: int) -> None:
+        """See to it that a pair has links of a run."""
+        with self.store.reading() as connection:
+            there = connection.execute(
+                "SELECT 1 FROM links WHERE run = ? AND pair = ?", (run, pair)
+            ).fetchone()
+        if there is None:
+            self.linker.link_now(run, pair)
+
+    def _told(self, state: State) -> dict[str, Any] | None:
+        if state.links is None:
+            return None
+        return {
+            "links": state.links,
+            "done": state.done,
+            "undo": self.annotations.undo_count,
+            "redo": self.annotations.redo_count,
+        }
+
+
+class _Table:
+    """The statistics of a model, by word."""
+
+    def __init__(self, aligner: Aligner) -> None:
+        resources = aligner.model.resources
+        assert resources.lexicon is not None
+        self._lexicon = resources.lexicon
+        self._words = {"source": resources.source_vocabulary, "target": resources.target_vocabulary}
+
+    def translations(self, side: str, word: str) -> list[Known] | None:
+        """Return the translations of a word, the likeliest first; None where the model does not know it."""
+        known = self._words[side].index.get(word)
+        if known is None:
+            return None
+        lexicon = self._lexicon
+        if side == "source":
+            cells = np.arange(int(lexicon.offsets[known]), int(lexicon.offsets[known + 1]))
+            others = lexicon.targets[cells]
+        else:
+            cells = np.flatnonzero(np.asarray(lexicon.targets) == known)
+            others = np.searchsorted(lexicon.offsets, cells, side="right") - 1
+        words = self._words["target" if side == "source" else "source"].words
+        found = [
+            Known(words[other], forward, reverse)
+            for other, forward, reverse in zip(
+                others.tolist(),
+                lexicon.forward[cells].tolist(),
+                lexicon.reverse[cells].tolist(),
+                strict=True,
+            )
+        ]
+        return sorted(
+            found, key=lambda each: (-(each.forward if side == "source" else each.reverse), each.word)
+        )
+
+
+def explained(aligner: Aligner, source: Any, target: Any) -> dict[str, Any]:
+    """Return one pair with its links and their reasons, as the page's scripts read it.
+
+    Raises
+    ------
+    InputError
+        If a sentence has more than `MOST_TOKENS` tokens.
+    """
+    for side, tokens in zip(("source", "target"), aligner.tokens(source, target), strict=True):
+        count = max(len(tokens.surface), len(tokens.analysis))
+        if count > MOST_TOKENS:
+            raise InputError(f"{side} has {count} words; at most {MOST_TOKENS} can be shown, so split it")
+    explanation = aligner.explain(source, target)
+    links = [Link(link["source"], link["target"]) for link in explanation["links"]]
+    pair = ShownPair(
+        "own", 1, explanation["source"], explanation["target"], links, reasons=reasons_of(explanation)
+    )
+    return as_json([pair], contributions=_REASONS)
+
+
+def _sides(subject: Subject) -> tuple[Sequence[str], Sequence[str]]:
+    return subject.source, subject.target

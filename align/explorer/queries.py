@@ -1,0 +1,391 @@
+"""Which pairs are found, and in which order: the parameters of ``/pairs`` as conditions of SQL."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from align.explorer.requests import RequestError, one_of, span, whole
+from align.explorer.store import BINS, SIDES, UNSPACED, hash_of
+from align.text.normalise import lookup_key
+
+SHOWN = ("all", "test", "train", "gold", "corpus", "own", "annotated", "done", "todo", "judged")
+ERRORS = ("any", "errors", "wrong", "missed", "unlinked")
+
+# Orders as columns, each with whether the largest comes first; unknown values come last in either.
+_ORDERS: dict[str, tuple[tuple[str, bool], ...]] = {
+    "number": (),
+    "backwards": (("p.id", True),),
+    "worst": (
+        ("j.aer", True),
+        ("j.wrong + j.missed", True),
+        ("COALESCE(l.score, l.confidence)", False),
+    ),
+    "best": (("j.aer", False), ("COALESCE(l.score, l.confidence)", True)),
+    "unsure": (("l.confidence", False),),
+    "confident": (("l.confidence", True),),
+    "longest": (("p.words", True),),
+    "shortest": (("p.words", False),),
+    "rarest": (("p.rarity", False),),
+    "changed": (("l.changed", True),),
+    "random": (),
+}
+ORDERS = tuple(_ORDERS)
+
+# So many tokens of a side are in a row of the list.
+_TOKENS = 60
+
+_TERM = re.compile(r'"([^"]*)"?|[^\s"]+')
+
+# The mark of a link between two words in a parameter.
+_ARROW = ">"
+
+FILTERS = (
+    *("words", "link", "show", "errors", "order", "run", "other", "differ", "unlinked_word", "fault_word"),
+    *("confidence", "link_confidence", "score", "wrong_link", "missed_link", "differ_link", "ids"),
+)
+
+
+class Condition(NamedTuple):
+    """A condition of SQL on a pair ``p``, its links ``l`` and how it is judged, ``j``; and its values."""
+
+    text: str
+    values: tuple[Any, ...] = ()
+
+
+class Selection(NamedTuple):
+    """What is looked for."""
+
+    run: int
+    conditions: tuple[Condition, ...]
+    order: str
+    other: int | None = None
+
+
+def selection(given: Mapping[str, str], *, current: int, annotator: str, runs: frozenset[int]) -> Selection:
+    """Return what parameters ask for.
+
+    Parameters
+    ----------
+    given : mapping of str to str
+        The parameters; those in `FILTERS` are read.
+    current : int
+        The run where none is named.
+    annotator : str
+        Whose corrections count.
+    runs : frozenset of int
+        The runs there are.
+
+    Raises
+    ------
+    RequestError
+        If a parameter does not fit.
+    """
+    run = _run(given, "run", runs, current)
+    other = _run(given, "other", runs, -1)
+    found = [
+        *_shown(one_of(given.get("show"), "show", SHOWN, default="all"), annotator),
+        *_with_errors(one_of(given.get("errors"), "errors", ERRORS, default="any")),
+        *(condition for term in _terms(given.get("words", "")) for condition in [_with_term(*term)]),
+    ]
+    if "link" in given:
+        found.append(_with_link(run, *_words(given["link"], "link")))
+    for kind in ("wrong", "missed"):
+        if f"{kind}_link" in given:
+            found.append(_with_fault(run, kind, *_words(given[f"{kind}_link"], f"{kind}_link")))
+    makers = {"unlinked_word": _with_unlinked, "fault_word": _with_fault_word}
+    for name, make in makers.items():
+        if name in given:
+            side, colon, word = given[name].partition(":")
+            if side not in SIDES or not colon or not word:
+                raise RequestError(400, f"{name} must be source: or target: and a word")
+            found.append(make(run, side, lookup_key(word)))
+    found += _within(given, run)
+    if "ids" in given:
+        numbers = [whole(text, "ids") for text in given["ids"].split(",")]
+        found.append(Condition("p.id IN (SELECT value FROM json_each(?))", (json.dumps(numbers),)))
+    differ = one_of(given.get("differ"), "differ", ("0", "1"), default="0") == "1"
+    if other < 0 and (differ or "differ_link" in given):
+        raise RequestError(400, "differ and differ_link need another run: give other")
+    if "differ_link" in given:
+        found.append(_with_one_link(run, other, *_words(given["differ_link"], "differ_link")))
+    if differ:
+        found.append(
+            Condition("l.cells != (SELECT o.cells FROM links o WHERE o.run = ? AND o.pair = p.id)", (other,))
+        )
+    order = one_of(given.get("order"), "order", ORDERS, default="number")
+    return Selection(run, tuple(found), order, None if other < 0 else other)
+
+
+def find(connection: sqlite3.Connection, wanted: Selection, *, seed: int = 0) -> np.ndarray:
+    """Return the pairs that are looked for, in order; int64, shape (N,).
+
+    ``seed`` is that of the order ``random``, which is the same whatever else is asked for.
+    """
+    text = " AND ".join(condition.text for condition in wanted.conditions)
+    values = [value for condition in wanted.conditions for value in condition.values]
+    keys = [
+        f"{column} {'DESC' if largest else 'ASC'} NULLS LAST" for column, largest in _ORDERS[wanted.order]
+    ]
+    tables, bound = "pair p", []
+    needed = " ".join([text, *keys])
+    if "l." in needed:
+        tables += " LEFT JOIN links l ON l.run = ? AND l.pair = p.id"
+        bound.append(wanted.run)
+    if "j." in needed:
+        tables += " LEFT JOIN judged j ON j.run = ? AND j.pair = p.id"
+        bound.append(wanted.run)
+    rows = connection.execute(
+        f"SELECT p.id FROM {tables} {f'WHERE {text}' if text else ''} ORDER BY {', '.join([*keys, 'p.id'])}",
+        [*bound, *values],
+    )
+    found = np.fromiter((row[0] for row in rows), dtype=np.int64)
+    if wanted.order == "random":
+        found = found[np.argsort(_mixed(found, seed), kind="stable")]
+    return found
+
+
+def columns(order: str) -> list[str]:
+    """Return what pairs are ordered by."""
+    return [column for column, _ in _ORDERS[order]]
+
+
+def whole_pair(
+    connection: sqlite3.Connection, pair: int, run: int, other: int | None
+) -> dict[str, Any] | None:
+    """Return a pair with its gold, its links in a run, in another one and in that it was learnt from."""
+    row = connection.execute(
+        "SELECT p.kind, p.number, p.part, p.source, p.target, g.links, l.links, l.score, o.links, b.links"
+        " FROM pair p LEFT JOIN gold g ON g.pair = p.id"
+        " LEFT JOIN links l ON l.run = ? AND l.pair = p.id"
+        " LEFT JOIN links o ON o.run = ? AND o.pair = p.id"
+        " LEFT JOIN links b ON b.run = (SELECT parent FROM run WHERE id = ?) AND b.pair = p.id"
+        " WHERE p.id = ?",
+        (run, other, run, pair),
+    ).fetchone()
+    if row is None:
+        return None
+    kind, number, part, source, target, gold, links, score, others, before = row
+    lists = {"source": source, "target": target, "links": links or "[]"}
+    unsure = {"gold": gold, "other": others, "before": before}
+    return {
+        "kind": kind,
+        "number": number,
+        "part": part,
+        "score": score,
+        **{name: json.loads(text) for name, text in lists.items()},
+        **{name: None if text is None else json.loads(text) for name, text in unsure.items()},
+    }
+
+
+def page_of(
+    connection: sqlite3.Connection, ids: np.ndarray, *, run: int, annotator: str
+) -> list[dict[str, Any]]:
+    """Return the rows of the list for some pairs, in their order."""
+    rows = []
+    for pair in ids.tolist():
+        (kind, number, part, source, target, words, confidence, score, changed, aer, wrong, missed, judged,
+         done) = connection.execute(
+            "SELECT p.kind, p.number, p.part, p.source, p.target, p.words, l.confidence, l.score, l.changed,"
+            " j.aer, j.wrong, j.missed, j.pair, a.done FROM pair p"
+            " LEFT JOIN links l ON l.run = ? AND l.pair = p.id"
+            " LEFT JOIN judged j ON j.run = ? AND j.pair = p.id"
+            " LEFT JOIN annotation a ON a.annotator = ? AND a.pair = p.id WHERE p.id = ?",
+            (run, run, annotator, pair),
+        ).fetchone()  # fmt: skip
+        row: dict[str, Any] = {"id": pair, "kind": kind, "number": number}
+        if part:
+            row["part"] = part
+        row["source"], row["target"] = (json.loads(text)[:_TOKENS] for text in (source, target))
+        row["words"], row["confidence"] = words, confidence
+        if score is not None:
+            row["score"] = score
+        if judged is not None:
+            row |= {"aer": aer, "wrong": wrong, "missed": missed}
+        row["annotated"] = 0 if done is None else 1 + done
+        if changed is not None:
+            row["changed"] = changed
+        rows.append(row)
+    return rows
+
+
+def _run(given: Mapping[str, str], name: str, runs: frozenset[int], default: int) -> int:
+    if name not in given:
+        return default
+    run = whole(given[name], name)
+    if run not in runs:
+        raise RequestError(404, f"there is no run {run}")
+    return run
+
+
+def _shown(name: str, annotator: str) -> list[Condition]:
+    mine = "(SELECT a.pair FROM annotation a WHERE a.annotator = ?)"
+    match name:
+        case "all":
+            return []
+        case "test" | "train":
+            return [Condition("p.kind = 'gold' AND p.part = ?", (name,))]
+        case "annotated":
+            return [Condition(f"p.id IN {mine}", (annotator,))]
+        case "todo":
+            return [Condition(f"p.id NOT IN {mine}", (annotator,))]
+        case "done":
+            return [
+                Condition(
+                    "p.id IN (SELECT a.pair FROM annotation a WHERE a.annotator = ? AND a.done)",
+                    (annotator,),
+                )
+            ]
+        case "judged":
+            return [Condition("j.pair IS NOT NULL")]
+    return [Condition("p.kind = ?", (name,))]
+
+
+def _with_errors(name: str) -> list[Condition]:
+    text = {
+        "any": "",
+        "errors": "j.wrong + j.missed > 0",
+        "wrong": "j.wrong > 0",
+        "missed": "j.missed > 0",
+        "unlinked": "l.cells = ?",
+    }[name]
+    return [Condition(text, (hash_of([]),) if name == "unlinked" else ())] if text else []
+
+
+def _terms(text: str) -> list[tuple[str, bool]]:
+    """Return words to be found, each with whether it is a whole one: those in double quotes are."""
+    found = []
+    for match in _TERM.finditer(text):
+        quoted = match[1]
+        word = match[0] if quoted is None else quoted
+        if word:
+            found.append((lookup_key(word), quoted is not None))
+    return found
+
+
+def _with_term(word: str, is_whole: bool) -> Condition:
+    """Return the condition that a pair has a word, or one with that part."""
+    if is_whole:
+        return Condition(
+            "p.id IN (SELECT o.pair FROM occurrence o WHERE o.word = (SELECT id FROM word WHERE text = ?))",
+            (word,),
+        )
+    text = (
+        "p.id IN (SELECT o.pair FROM occurrence o WHERE o.word IN (SELECT id FROM word WHERE INSTR(text, ?)))"
+    )
+    if not UNSPACED.search(word):
+        return Condition(text, (word,))
+    joined = "p.id IN (SELECT u.pair FROM unspaced u WHERE INSTR(u.source, ?) OR INSTR(u.target, ?))"
+    return Condition(f"({text} OR {joined})", (word, word, word))
+
+
+def _words(text: str, name: str) -> tuple[str, str]:
+    """Return the two words of ``house>maison``; either may be empty: any word."""
+    source, arrow, target = (text[1:] if text.startswith(_ARROW * 2) else text).partition(_ARROW)
+    if text.startswith(_ARROW * 2):
+        source = _ARROW  # the source word is the sign itself
+        target = text[2:]
+    if not arrow or not (source or target):
+        raise RequestError(400, f"{name} must be two words with > between, as house>maison")
+    return tuple(lookup_key(word) if word else "" for word in (source, target))  # type: ignore[return-value]
+
+
+def _between(source: str, target: str) -> tuple[str, list[str]]:
+    """Return the conditions on the words of a row, and their values."""
+    given = [(f"{side}_word = ?", word) for side, word in zip(SIDES, (source, target), strict=True) if word]
+    return " AND ".join(text for text, _ in given), [word for _, word in given]
+
+
+def _with_link(run: int, source: str, target: str) -> Condition:
+    text, words = _between(source, target)
+    return Condition(f"p.id IN (SELECT w.pair FROM word_link w WHERE w.run = ? AND {text})", (run, *words))
+
+
+def _with_one_link(run: int, other: int, source: str, target: str) -> Condition:
+    """Return the condition that one of two runs links two words where the other does not."""
+    text, words = _between(source, target)
+    links = f"SELECT pair, source, target FROM word_link WHERE run = ? AND {text}"
+    first, second = (run, *words), (other, *words)
+    one = f"SELECT pair FROM ({links} EXCEPT {links})"
+    return Condition(
+        f"p.id IN ({one} UNION {one})",
+        (*first, *second, *second, *first),
+    )
+
+
+def _with_fault(run: int, kind: str, source: str, target: str) -> Condition:
+    text, words = _between(source, target)
+    return Condition(
+        f"p.id IN (SELECT f.pair FROM fault f WHERE f.run = ? AND f.kind = ? AND {text})", (run, kind, *words)
+    )
+
+
+def _with_unlinked(run: int, side: str, word: str) -> Condition:
+    return Condition(
+        "p.id IN (SELECT u.pair FROM unlinked u WHERE u.run = ? AND u.side = ? AND u.word = ?)",
+        (run, side, word),
+    )
+
+
+def _with_fault_word(run: int, side: str, word: str) -> Condition:
+    return Condition(
+        f"p.id IN (SELECT f.pair FROM fault f WHERE f.run = ? AND f.{side}_word = ?)", (run, word)
+    )
+
+
+def _within(given: Mapping[str, str], run: int) -> list[Condition]:
+    """Return the conditions on confidence and score."""
+    found = []
+    for name, column in (("confidence", "l.confidence"), ("score", "l.score")):
+        if name in given:
+            low, high = span(given[name].replace(":", "-"), name)
+            # The last interval has its upper end.
+            last = f"(SELECT MAX(x.{name}) FROM links x WHERE x.run = ?)"
+            found.append(
+                Condition(
+                    f"{column} >= ? AND ({column} < ? OR ({column} = ? AND {column} = {last}))",
+                    (low, high, high, run),
+                )
+            )
+    if "link_confidence" in given:
+        low, high = span(given["link_confidence"].replace(":", "-"), "link_confidence")
+        mask, exact = _mask(low, high)
+        text = "(l.bins & ?)"
+        values: tuple[Any, ...] = (mask,)
+        if not exact:
+            text += (
+                " AND EXISTS (SELECT 1 FROM links x, json_each(x.links) e WHERE x.run = ? AND x.pair = p.id"
+                " AND json_extract(e.value, '$[2]') >= ? AND json_extract(e.value, '$[2]') < ?)"
+            )
+            values = (mask, run, low, high if high < 1 else 2)
+        found.append(Condition(text, values))
+    return found
+
+
+def _mask(low: float, high: float) -> tuple[int, bool]:
+    """Return the bins that an interval has a part of, and whether it is made of whole ones."""
+    first, last = low * BINS, high * BINS
+    exact = abs(first - round(first)) < 1e-9 and abs(last - round(last)) < 1e-9
+    bins = range(BINS)
+    if exact:
+        chosen = [each for each in bins if round(first) <= each < round(last)]
+    else:
+        chosen = [each for each in bins if each + 1 > first and each <= last]
+    return sum(1 << each for each in chosen), exact
+
+
+def _mixed(ids: np.ndarray, seed: int) -> np.ndarray:
+    """Return numbers that look random, one for each id, the same for the same id and seed; uint64.
+
+    The finalizer of SplitMix64 (Steele, Lea and Flood 2014).
+    """
+    with np.errstate(over="ignore"):
+        mixed = (ids.astype(np.uint64) + np.uint64(seed)) * np.uint64(0x9E3779B97F4A7C15)
+        mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
