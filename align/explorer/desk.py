@@ -268,7 +268,7 @@ class Desk:
                 ).fetchone()
             links = [link[:3] for link in pair["links"]]
             self.store.put_links(self._linking_run(), [NewLinks(number, *_sides(subject), links)])
-        pair["id"] = number
+        found["id"] = pair["id"] = number
         return found
 
     def found(self, wanted: queries.Selection) -> np.ndarray:
