@@ -9,15 +9,20 @@ from typing import TYPE_CHECKING, Any
 from align.core.version import __version__
 
 if TYPE_CHECKING:
+    from align.estimators import MatchingSSVM
     from align.model.aligner import Aligner
 
-__all__ = ["Aligner", "__version__"]
+__all__ = ["Aligner", "MatchingSSVM", "__version__"]
 
 
 def __getattr__(name: str) -> Any:
-    """Import the aligner when it is first asked for: it brings the compiler, which the formats do without."""
+    """Import what is asked for at the first time: it brings the compiler, which the formats do without."""
     if name == "Aligner":
         from align.model.aligner import Aligner
 
         return Aligner
+    if name == "MatchingSSVM":
+        from align.estimators import MatchingSSVM
+
+        return MatchingSSVM
     raise AttributeError(f"module 'align' has no attribute {name!r}")

@@ -27,6 +27,8 @@ ROOMS = {
         "solvers",
         "learning",
         "model",
+        "estimators",
+        "plot",
         "report",
         "explorer",
         "cli",

@@ -15,6 +15,8 @@ import numpy as np
 
 from align.core.ragged import edge_offsets
 from align.data.corpus import Corpus
+from align.features.edges import Edges
+from align.features.groups import SCALE
 from align.links import Link
 from align.matching.fertility import solve
 from align.problems.labels import Labels
@@ -22,10 +24,46 @@ from align.problems.labels import Labels
 # Known weights leave their place the less the fewer pairs ask for it: with lam = 7 / N, in these bounds.
 ADAPTED_PAIRS, ADAPTED = 7.0, (0.01, 0.1)
 
+# Links beyond a matching are learnt from where the chain finds them so likely.
+_LEAST = 0.05
+
 
 def adapted_lam(pairs: int) -> float:
     """Return the strength of regularisation where known weights are adapted to so many pairs, >= 1."""
     return float(min(max(ADAPTED_PAIRS / pairs, ADAPTED[0]), ADAPTED[1]))
+
+
+def labels_of(links: Sequence[Sequence[Link]], corpus: Corpus, edges: Edges, *, max_fertility: int) -> Labels:
+    """Turn links made by hand into labels as :func:`from_gold` does, by what the features tell.
+
+    Similarity is Dice; links beyond the matching are sure only where the chain finds them likely.
+
+    Parameters
+    ----------
+    links : sequence of list of Link
+        The links of each of N pairs, over surface tokens.
+    corpus : Corpus
+        The N pairs.
+    edges : Edges
+        Their features.
+    max_fertility : int
+        Links that a word may have, >= 1.
+    """
+    return from_gold(
+        links,
+        corpus,
+        similarity=_column(edges, "dice"),
+        max_fertility=max_fertility,
+        probability=_column(edges, "chain"),
+        least=_LEAST,
+    )
+
+
+def _column(edges: Edges, name: str) -> np.ndarray | None:
+    """Return a feature in [0, 1] as it is before scaling, None where there is no such feature."""
+    if name not in edges.names:
+        return None
+    return np.clip(edges.features[:, edges.names.index(name)] / SCALE, 0.0, 1.0)
 
 
 def from_gold(

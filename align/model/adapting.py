@@ -18,11 +18,9 @@ from align.core.errors import InputError
 from align.data.corpus import Corpus
 from align.evaluation.metrics import figures
 from align.features import PairBlock, compute
-from align.features.edges import Edges
-from align.features.groups import SCALE
 from align.learning.calibration import word_counts
 from align.learning.cross_validation import Found, Learner, folds, held_out, texts_of
-from align.learning.gold import adapted_lam, from_gold
+from align.learning.gold import adapted_lam, labels_of
 from align.learning.held_out_calibration import calibrate
 from align.links import Link, parse_pharaoh
 from align.links.link import tidy
@@ -31,11 +29,8 @@ from align.solvers import Fit
 from align.solvers.block import BlockFrankWolfe
 from align.solvers.fit import Progress
 
-# Links beyond a matching are learnt from where the model itself finds them so likely.
-_LEAST = 0.05
-
 # From fewer pairs nothing is learnt of how far to trust a score: the model's own calibration stays.
-_CALIBRATED_FROM = 50
+CALIBRATED_FROM = 50
 
 _FOLDS = 5
 
@@ -102,14 +97,7 @@ def adapt(
     """
     edges = compute(pairs, model.resources, groups=model.groups, word_groups=model.word_groups)
     corpus = pairs.corpus
-    labels = from_gold(
-        links,
-        corpus,
-        similarity=_column(edges, "dice"),
-        max_fertility=model.fertility,
-        probability=_column(edges, "chain"),
-        least=_LEAST,
-    )
+    labels = labels_of(links, corpus, edges, max_fertility=model.fertility)
     usable = np.flatnonzero(labels.counts() > 0)
     if not len(usable):
         raise InputError("learn: no pair has a sure link; link some words and mark them sure")
@@ -126,7 +114,7 @@ def adapt(
     fit = solver.run(learner.problem(usable), origin=model.weights, on_pass=on_pass)
     before, after = _held_out_errors(learner, corpus, usable)
     calibration = model.calibration
-    if len(usable) >= _CALIBRATED_FROM:
+    if len(usable) >= CALIBRATED_FROM:
         known = model.resources.source_vocabulary, model.resources.target_vocabulary
         seen = word_counts(corpus, known)
         calibration = calibrate(learner, fit.weights, pairs=usable, texts=texts_of(corpus), seen=seen)
@@ -168,13 +156,6 @@ def gold_links(links: GoldLinks, *, where: str) -> list[Link]:
             f"{where}: {links!r:.80} are no links; give a list like [(0, 0), (1, 2, False)], or '0-0 1p2'"
         ) from None
     return tidy(given)
-
-
-def _column(edges: Edges, name: str) -> np.ndarray | None:
-    """Return a feature in [0, 1] as it is before scaling, None where the model does not have it."""
-    if name not in edges.names:
-        return None
-    return np.clip(edges.features[:, edges.names.index(name)] / SCALE, 0.0, 1.0)
 
 
 def _held_out_errors(

@@ -225,6 +225,10 @@ class Aligner:
         learnt._text = text
         return learnt
 
+    def with_model(self, model: Model) -> Aligner:
+        """Return an aligner with another model, which cuts text to tokens as this one does."""
+        return Aligner(model, *self._sides)
+
     def align(self, source: Text, target: Text, *, bias: float = 0.0) -> list[tuple[int, int]]:
         """Return the links of one pair, sorted.
 
@@ -394,14 +398,23 @@ class Aligner:
             seed=seed,
             on_pass=on_pass,
         )
-        return Aligner(found.model, *self._sides)
+        return self.with_model(found.model)
 
     def scores(self, source: Text, target: Text, *, bias: float = 0.0) -> list[float]:
         """Return the confidence, in [0, 1], of each link that :meth:`align` gives, in the same order."""
         return self.align_tokens([self.tokens(source, target)], bias=bias).confidence.tolist()
 
-    def explain(self, source: Text, target: Text, *, bias: float = 0.0) -> dict[str, Any]:
+    def explain(
+        self, source: Text, target: Text, *, bias: float = 0.0, place: int | None = None
+    ) -> dict[str, Any]:
         """Return the links of a pair with the contribution of each feature to their scores.
+
+        Parameters
+        ----------
+        source, target, bias
+            As of :meth:`align`.
+        place : int, optional
+            Of an aligner of a text (:meth:`of_text`): the number there of this pair.
 
         Returns
         -------
@@ -411,15 +424,11 @@ class Aligner:
             weight times value of each feature that is not 0, sum to its score. ``bias`` is not in them. Where
             a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
         """
-        tokens = self.tokens(source, target)
-        if self.untrained:
-            return self.of_text([tokens])._explained(tokens, bias)
-        return self._explained(tokens, bias)
+        aligner, tokens, block = self.looked_up(source, target, place=place)
+        return aligner._explained(tokens, block, bias)
 
-    def _explained(self, tokens: tuple[Tokens, Tokens], bias: float) -> dict[str, Any]:
-        model = self.model
-        block, _ = self._looked_up([tokens], None if self._text is None else 0)
-        corpus = block.corpus
+    def _explained(self, tokens: tuple[Tokens, Tokens], block: PairBlock, bias: float) -> dict[str, Any]:
+        model, corpus = self.model, block.corpus
         found = self._link(block, bias)
         trusted = dict(zip(zip(*found.words.tolist(), strict=True), found.confidence.tolist(), strict=True))
         links: dict[tuple[int, int], dict[str, Any]] = {}
