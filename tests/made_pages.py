@@ -36,7 +36,6 @@ API = {
     "aligner": ("Aligner", ["align"]),
     "links": ("Links and their formats", ["align.links"]),
     "evaluation": ("Error rates", ["align.evaluation.metrics", "align.evaluation.agreement"]),
-    "evaluation": ("Error rates", ["align.evaluation.metrics"]),
     "estimators": ("Estimators", ["align.estimators"]),
     "features": ("Features", ["align.features", "align.report.meanings", "align.report.why"]),
     "matching": (
