@@ -63,6 +63,8 @@ API = {
             "align.problems.objective",
             "align.problems.matching",
             "align.problems.multilabel",
+            "align.problems.attractive",
+            "align.problems.polytopes",
             "align.problems.sequences",
             "align.problems.triplets",
         ],

@@ -25,6 +25,7 @@ from align.matching.assignment import largest
 from align.matching.decoding import places
 from align.problems.compiled import CompiledProblem, register
 from align.problems.labels import Labels
+from align.problems.protocol import NoPolytopeError, Polytope
 
 # What an edge is to the loss.
 WRONG, SURE, FREE = 0, 1, 2
@@ -160,6 +161,11 @@ class MatchingProblem(CompiledProblem):
             np.stack([starts[:-1] for starts in word_offsets(edges.shapes)], axis=1)[pairs],
             np.array([max_fertility]),
         )
+
+    @property
+    def polytope(self) -> Polytope:
+        """Not of one link a word, whose passes are compiled; not yet of several."""
+        raise NoPolytopeError(f"{self.data.max_fertility[0]} links a word; set train.fertility=1")
 
 
 def _features_of_words(edges: Edges, max_fertility: int) -> tuple[np.ndarray, np.ndarray]:

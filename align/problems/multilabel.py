@@ -19,6 +19,7 @@ References
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from itertools import combinations
 from typing import NamedTuple
 
@@ -26,6 +27,8 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.problems.compiled import CompiledProblem, register
+from align.problems.polytopes import LabelPolytope
+from align.problems.protocol import NoPolytopeError
 
 # The tables of 2^L scores of the oracle have to fit a processor's cache.
 MAX_LABELS = 16
@@ -89,6 +92,23 @@ class MultilabelProblem(CompiledProblem):
             np.array(known, dtype=np.int64).reshape(-1, 2),
             np.array([labels, states]),
         )
+
+    @cached_property
+    def polytope(self) -> LabelPolytope:
+        """The box [0, 1]^(n L), as of :class:`~align.problems.protocol.Polytope`.
+
+        Raises
+        ------
+        NoPolytopeError
+            If there are weights of pairs of labels.
+        """
+        if len(self.data.edges):
+            raise NoPolytopeError(
+                "its weights of pairs of labels may be negative; take AttractiveProblem, where they may not, "
+                "or bcfw"
+            )
+        labels = self.data.gold[:, None] >> np.arange(self.data.sizes[0]) & 1
+        return LabelPolytope(self.data.x, labels)
 
     def predict(self, w: np.ndarray, x: np.ndarray) -> np.ndarray:
         """Return the best labels of examples.

@@ -73,6 +73,79 @@ class Problem(Protocol):
         ...
 
 
+class NoPolytopeError(ValueError):
+    """A problem of this kind has a polytope, this one has not; the text says why, and what else to take."""
+
+
+class Polytope(Protocol):
+    """What the dual extragradient method needs of a problem: Z, the hull of the labellings of all blocks.
+
+    A labelling of all blocks is a point of R^E, block after block or otherwise, in which features and losses
+    are linear. With F (d, E), costs c and gold labellings y, all (E,), the hinges are a linear program,
+
+        sum_i H_i(w) = max_(z in Z) <F' w + c, z - y>    for all w that are allowed,
+
+    so that Z may also hold points that no such w prefers to the labellings. The maximum, its support
+    function, is the oracle's. A projection is that point of Z that maximises <x, z> - h(z), with a function h
+    on Z that is 1-strongly convex in the Euclidean norm: euclidean |z|^2 / 2, for which it is the point
+    nearest to x, or entropic, some multiple of a negative entropy. :mod:`align.problems.polytopes` has parts.
+
+    A problem offers it as its attribute ``polytope``, which may raise :class:`NoPolytopeError`.
+    """
+
+    @property
+    def geometries(self) -> Sequence[str]:
+        """The projections it has, of ``euclidean`` and ``entropic``."""
+        ...
+
+    @property
+    def costs(self) -> np.ndarray:
+        """Costs c, float64 (E,): L_i(y') = <c, y' - y> over the entries of block i."""
+        ...
+
+    @property
+    def gold(self) -> np.ndarray:
+        """The gold labellings y, float64 (E,), in Z."""
+        ...
+
+    @property
+    def prices(self) -> int:
+        """Numbers that a projection leaves for the next one to start from; 0 for none."""
+        ...
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return F' w, float64 (E,), of w float64 (d,)."""
+        ...
+
+    def features(self, z: np.ndarray) -> np.ndarray:
+        """Return F z, float64 (d,), of z float64 (E,)."""
+        ...
+
+    def gram(self) -> np.ndarray:
+        """Return F F', float64 (d, d)."""
+        ...
+
+    def start(self, *, entropic: bool) -> np.ndarray:
+        """Return the gradient of h at the point to start from, float64 (E,): this is projected on it."""
+        ...
+
+    def radius(self, *, entropic: bool) -> float:
+        """Return the largest divergence of a point of Z from the start, or more."""
+        ...
+
+    def project(self, x: np.ndarray, *, entropic: bool, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the projection z and a gradient of h at z (euclidean: z itself); all float64 (E,).
+
+        ``prices``, float64 (``self.prices``,), may be used and changed; at first they are 0.
+
+        Raises
+        ------
+        WorkError
+            If it is not found.
+        """
+        ...
+
+
 # ``summing(problem, w, pieces)`` yields, for each of some runs of blocks in their order, the sums over its
 # blocks of psi* (of the shape of w, (d,) or (r, d)) and of L_i(y*):
 # :func:`align.problems.objective.piece_sums`, done anywhere. It is told the problem so that it need not keep

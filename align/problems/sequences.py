@@ -5,16 +5,21 @@ Chain i has T_i places with features x_t in R^p and labels y_t in 0..S-1. The sc
     <w, F_i y> = sum_t <w_(y_t), x_t> + sum_t v_(y_t, y_(t+1)),
 
 the loss the number of places with a wrong label; both are sums over places and neighbours, so that the oracle
-is a longest path ([1]_, section 6, does so for handwritten words).
+is a longest path ([1]_, section 6, does so for handwritten words). The dual extragradient method asks for the
+marginals of places and neighbours in place of the longest path ([2]_, section 5).
 
 References
 ----------
 .. [1] B. Taskar, C. Guestrin and D. Koller, "Max-margin Markov networks", NIPS 2003.
+.. [2] B. Taskar, S. Lacoste-Julien and M. I. Jordan, "Structured prediction, dual extragradient and Bregman
+   projections", JMLR 7, 2006. https://jmlr.org/papers/v7/taskar06a.html
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -67,6 +72,11 @@ class ChainProblem(CompiledProblem):
         self.nonnegative = self.d
         self.data = ChainData(x, known, offsets_of(lengths), np.array([labels]))
 
+    @cached_property
+    def polytope(self) -> ChainPolytope:
+        """The marginals of all chains, as of :class:`~align.problems.protocol.Polytope`."""
+        return ChainPolytope(self.data)
+
     def predict(self, w: np.ndarray, chain: np.ndarray) -> np.ndarray:
         """Return the best labels of a chain, float (T, p), T >= 1, under w, (d,): int64, shape (T,)."""
         x = np.array(chain, dtype=np.float64, order="C")
@@ -78,6 +88,75 @@ class ChainProblem(CompiledProblem):
         work = _workspace(data)
         _viterbi(data, w, 0, 0.0, work)
         return work[2]
+
+
+class ChainPolytope:
+    """The marginals of all chains: those of the labels of each place, then those of each two neighbours.
+
+    A projection by entropy gives the marginals of the distribution of labellings in proportion to the
+    exponential of their scores, by forward and backward sums; h is the negative entropy of a distribution,
+    for a chain of T places times (2 T - 1) / 2. For the covariance of the 2 T - 1 ones of a labelling is at
+    most half of that, and h* has it as its second derivative. The nearest point in the Euclidean norm has no
+    such form.
+    """
+
+    geometries = ("entropic",)
+    prices = 0
+
+    def __init__(self, data: ChainData) -> None:
+        x, gold, offsets, (labels,) = data
+        places = np.arange(len(x))
+        inner = np.delete(places, offsets[:-1])  # places with one before
+        y, pairs = np.zeros((len(x), labels)), np.zeros((len(inner), labels**2))
+        y[places, gold] = 1.0
+        pairs[np.arange(len(inner)), gold[inner - 1] * labels + gold[inner]] = 1.0
+        self._data, self._labels, self._nodes = data, int(labels), y.size
+        self.gold = np.concatenate([y.ravel(), pairs.ravel()])
+        self.costs = np.concatenate([1.0 - y.ravel(), np.zeros(pairs.size)])
+
+    def scores(self, w: np.ndarray) -> np.ndarray:
+        """Return F' w, float64 (E,)."""
+        x, labels = self._data.x, self._labels
+        own = labels * x.shape[1]
+        nodes = x @ w[:own].reshape(labels, -1).T
+        return np.concatenate([nodes.ravel(), np.tile(w[own:], self._pairs)])
+
+    def features(self, z: np.ndarray) -> np.ndarray:
+        """Return F z, float64 (d,)."""
+        nodes, pairs = z[: self._nodes].reshape(-1, self._labels), z[self._nodes :]
+        return np.concatenate(
+            [(nodes.T @ self._data.x).ravel(), pairs.reshape(self._pairs, self._labels**2).sum(axis=0)]
+        )
+
+    def gram(self) -> np.ndarray:
+        """Return F F', float64 (d, d): labels share no feature, nor do places and neighbours."""
+        x, labels = self._data.x, self._labels
+        own = labels * x.shape[1]
+        product = np.zeros((own + labels**2,) * 2)
+        product[:own, :own] = np.kron(np.eye(labels), x.T @ x)
+        product[own:, own:] = self._pairs * np.eye(labels**2)
+        return product
+
+    def start(self, *, entropic: bool) -> np.ndarray:
+        """Return 0, which is projected on the marginals of equal chances."""
+        return np.zeros(len(self.gold))
+
+    def radius(self, *, entropic: bool) -> float:
+        """Return the divergence of a labelling from equal chances, summed over the chains."""
+        places = np.diff(self._data.offsets)
+        return float((places * (2 * places - 1)).sum()) / 2.0 * math.log(self._labels)
+
+    def project(self, x: np.ndarray, *, entropic: bool, prices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Return the projection and a gradient of h at it, as of the protocol."""
+        nodes = x[: self._nodes].reshape(-1, self._labels)
+        pairs = x[self._nodes :].reshape(-1, self._labels, self._labels)
+        z, z_pairs = np.empty(nodes.shape), np.empty(pairs.shape)
+        _marginals(nodes, pairs, self._data.offsets, z, z_pairs)
+        return np.concatenate([z.ravel(), z_pairs.ravel()]), x
+
+    @property
+    def _pairs(self) -> int:
+        return len(self._data.x) - len(self._data.offsets) + 1
 
 
 Work = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -150,6 +229,61 @@ def _viterbi(data: ChainData, w: np.ndarray, i: int, cost: float, work: Work) ->
     y[end] = np.argmax(best[end])
     for t in range(end, 0, -1):
         y[t - 1] = before[t, y[t]]
+
+
+@kernel
+def _marginals(
+    nodes: np.ndarray, pairs: np.ndarray, offsets: np.ndarray, z: np.ndarray, z_pairs: np.ndarray
+) -> None:
+    """Fill ``z`` (T, S) and ``z_pairs`` (P, S, S) with the marginals of all chains under x, of these shapes.
+
+    x is multiplied by 2 / (2 T - 1) first. Forward and backward sums are kept as logarithms.
+    """
+    labels = nodes.shape[1]
+    own, terms, backward = np.empty(labels), np.empty(labels), np.empty((len(nodes), labels))
+    pair = 0
+    for i in range(len(offsets) - 1):
+        first, last = offsets[i], offsets[i + 1]
+        scale = 2.0 / (2.0 * (last - first) - 1.0)
+        pair += last - first - 1
+        backward[last - 1] = 0.0
+        for t in range(last - 2, first - 1, -1):
+            joint = pairs[pair - (last - 1 - t)]
+            for label in range(labels):
+                for other in range(labels):
+                    terms[other] = (
+                        scale * (joint[label, other] + nodes[t + 1, other]) + backward[t + 1, other]
+                    )
+                backward[t, label] = _log_sum(terms)
+        # forward[t] takes the place of z[t] until both are known
+        for t in range(first, last):
+            at = pair - (last - t)
+            for label in range(labels):
+                own[label] = scale * nodes[t, label]
+                if t > first:
+                    for other in range(labels):
+                        terms[other] = z[t - 1, other] + scale * pairs[at, other, label]
+                    own[label] += _log_sum(terms)
+            z[t] = own
+        whole = _log_sum(z[last - 1])
+        for t in range(last - 1, first - 1, -1):
+            for label in range(labels):
+                if t + 1 < last:
+                    joint = pairs[pair - (last - 1 - t)]
+                    for other in range(labels):
+                        after = scale * (joint[label, other] + nodes[t + 1, other]) + backward[t + 1, other]
+                        z_pairs[pair - (last - 1 - t), label, other] = np.exp(z[t, label] + after - whole)
+            for label in range(labels):
+                z[t, label] = np.exp(z[t, label] + backward[t, label] - whole)
+
+
+@kernel
+def _log_sum(terms: np.ndarray) -> float:
+    """Return log sum exp(terms)."""
+    top, total = terms.max(), 0.0
+    for term in terms:
+        total += np.exp(term - top)
+    return float(top + np.log(total))
 
 
 register(ChainData, workspace=_workspace, vertex=_vertex)

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import csv
 from collections import Counter
+from functools import cached_property
 from pathlib import Path
 from typing import NamedTuple
 
@@ -30,6 +31,7 @@ from align.core.arrays import load_array
 from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.problems.compiled import CompiledProblem, register
+from align.problems.polytopes import SimplexPolytope
 
 SIMILARITIES = ("distance", "product")
 
@@ -90,6 +92,12 @@ class TripletProblem(CompiledProblem):
         self.nonnegative = 0 if metric else self.d
         self.data = TripletData(similarities, odd)
         self._similarity = similarity
+
+    @cached_property
+    def polytope(self) -> SimplexPolytope:
+        """The product of the simplices, as of :class:`~align.problems.protocol.Polytope`."""
+        gold = np.eye(3)[self.data.odd].ravel()
+        return SimplexPolytope(self.data.similarities.reshape(-1, self.d), 1.0 - gold, gold, labels=3)
 
     def predict(self, w: np.ndarray, embeddings: np.ndarray) -> np.ndarray:
         """Return the odd one of each of ``embeddings``, float (N, 3, p), under w, (d,): int64, shape (N,)."""

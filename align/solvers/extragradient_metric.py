@@ -16,8 +16,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from align.core.kernels import kernel
-from align.problems.matching import MatchingData, MatchingProblem
+from align.solvers.saddle import Saddle
 
 METRICS = ("gram", "identity")
 # Of 1, 0.3, 0.1, 0.03 and 0.01 the one with the smallest gap after 200 iterations on 100 training pairs.
@@ -73,24 +72,42 @@ class Metric:
         return moved
 
 
-def identity_metric(problem: MatchingProblem, ratio: float) -> Metric:
+def identity_metric(saddle: Saddle, ratio: float) -> Metric:
     """Return ``ratio`` times the identity; the norm is measured by power iteration."""
-    return Metric(np.zeros((0, 0)), np.full(problem.d, ratio), math.sqrt(ratio) * operator_norm(problem))
+    return Metric(np.zeros((0, 0)), np.full(saddle.d, ratio), math.sqrt(ratio) * operator_norm(saddle))
 
 
-def gram_metric(problem: MatchingProblem, ratio: float) -> Metric:
-    """Return kappa ``ratio`` (F F' / |F|^2 + kappa)^-1; the norm is that of an eigenvalue decomposition."""
-    product = np.empty((problem.d, problem.d))
-    _gram(problem.data, product)
+def gram_metric(saddle: Saddle, ratio: float) -> Metric:
+    """Return kappa ``ratio`` (F F' / |F|^2 + kappa)^-1; the norm is that of an eigenvalue decomposition.
+
+    Weights that may not be negative are projected by cutting, which takes an axis for each of them: of F F'
+    then only what is beside them counts, and their own second moments.
+    """
+    product = saddle.gram()
     if not np.isfinite(product).all():
         raise ValueError("extragradient: a feature is NaN or infinite; give finite features")
+    free = saddle.nonnegative
+    if free < saddle.d:
+        return _parted(product, free, ratio)
     squares, axes = np.linalg.eigh(product)
     squares = np.maximum(squares, 0.0)
     units = _KAPPA * ratio / (squares / (squares[-1] or 1.0) + _KAPPA)
     return Metric(axes, units, math.sqrt(float((units * squares).max())))
 
 
-def operator_norm(problem: MatchingProblem) -> float:
+def _parted(product: np.ndarray, free: int, ratio: float) -> Metric:
+    """Return the metric of the first ``free`` weights together, and of each other one by itself."""
+    axes = np.eye(len(product))
+    squares = np.maximum(product.diagonal(), 0.0)
+    squares[:free], axes[:free, :free] = np.linalg.eigh(product[:free, :free])
+    squares = np.maximum(squares, 0.0)
+    units = _KAPPA * ratio / (squares / (squares.max() or 1.0) + _KAPPA)
+    half = np.sqrt(units) * axes
+    largest = float(np.linalg.eigvalsh(half.T @ product @ half)[-1])
+    return Metric(axes, units, math.sqrt(max(largest, 0.0)))
+
+
+def operator_norm(saddle: Saddle) -> float:
     """Return |F|, the largest singular value of the features of all pairs side by side, by power iteration.
 
     For a unit vector x the value <x, F F' x> is below |F|^2 and, once x is near, |F F' x - value x| more is
@@ -101,12 +118,11 @@ def operator_norm(problem: MatchingProblem) -> float:
     ValueError
         If a feature is NaN or infinite.
     """
-    x = np.random.default_rng(0).normal(size=(problem.d,))
+    x = np.random.default_rng(0).normal(size=(saddle.d,))
     value, off, before = 0.0, 0.0, 0.0
     for _ in range(_POWER_STEPS):
         x = np.divide(x, np.linalg.norm(x))
-        after = np.zeros(problem.d)
-        _gram_product(problem.data, x, after)
+        after = saddle.gram_times(x)
         value = float(x @ after)
         if not math.isfinite(value):
             raise ValueError("extragradient: a feature is NaN or infinite; give finite features")
@@ -115,34 +131,3 @@ def operator_norm(problem: MatchingProblem) -> float:
             break
         x, before = after, value
     return math.sqrt(value + off)
-
-
-@kernel
-def _gram_product(data: MatchingData, x: np.ndarray, product: np.ndarray) -> None:
-    """Add F F' x to ``product``."""
-    features, shapes, starts = data.features, data.shapes, data.starts
-    for i in range(len(shapes)):
-        for edge in range(starts[i], starts[i] + shapes[i, 0] * shapes[i, 1]):
-            score = 0.0
-            for k in range(len(x)):
-                score += features[edge, k] * x[k]
-            for k in range(len(x)):
-                product[k] += score * features[edge, k]
-
-
-@kernel
-def _gram(data: MatchingData, product: np.ndarray) -> None:
-    """Fill ``product`` (d, d) with F F'."""
-    features, shapes, starts = data.features, data.shapes, data.starts
-    d = len(product)
-    product[:] = 0.0
-    for i in range(len(shapes)):
-        for edge in range(starts[i], starts[i] + shapes[i, 0] * shapes[i, 1]):
-            x = features[edge]
-            for k in range(d):
-                if x[k] != 0.0:
-                    for other in range(k + 1):
-                        product[k, other] += x[k] * x[other]
-    for k in range(d):
-        for other in range(k):
-            product[other, k] = product[k, other]

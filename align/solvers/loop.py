@@ -66,7 +66,7 @@ class Solver(ABC, Generic[AnyState]):
     state_type: ClassVar[type[State]]
     # Links a word that it can learn at most; None: any number.
     max_fertility: ClassVar[int | None] = None
-    # Whether it asks a max oracle for labellings; others see the features themselves, of matchings only.
+    # Whether it asks a max oracle for labellings; others see features and polytope themselves.
     needs_oracle: ClassVar[bool] = True
 
     lam: float = positive(0.01)
@@ -97,6 +97,10 @@ class Solver(ABC, Generic[AnyState]):
         """Return the options that have a value, by name: the record of a run."""
         values = {name: getattr(self, name) for name in self.options()}
         return {name: value for name, value in values.items() if value is not None}
+
+    def refusal(self, problem: Problem) -> str:
+        """Return why this solver cannot solve a problem, and what to do, in one line; empty where it can."""
+        return ""
 
     @abstractmethod
     def start(self, problem: Problem, origin: np.ndarray) -> AnyState:

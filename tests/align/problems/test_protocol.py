@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.optimize import LinearConstraint, minimize
 
+from align.problems.attractive import AttractiveProblem
 from align.problems.compiled import CompiledProblem
 from align.problems.linear_program import LinearProgramProblem
 from align.problems.matching import MatchingProblem
@@ -107,6 +108,20 @@ def multilabel(edges, states):
     return problem, listed
 
 
+def attractive(edges):
+    generator = np.random.default_rng(8)
+    x, y = generator.normal(size=(6, 2)), generator.integers(0, 2, (6, 3))
+
+    def features(own, i):
+        return np.concatenate([*(label * x[i] for label in own), [own[a] * own[b] for a, b in edges]])
+
+    def listed(i):
+        for own in itertools.product((0, 1), repeat=3):
+            yield features(y[i], i) - features(own, i), float((y[i] != own).sum())
+
+    return AttractiveProblem(x, y, edges=edges), listed
+
+
 def triplets(**options):
     generator = np.random.default_rng(6)
     e, odd = generator.normal(size=(7, 3, 4)), generator.integers(0, 3, 7)
@@ -153,13 +168,14 @@ CASES = {
     "multilabel": lambda: multilabel((), 4),
     "multilabel, one weight a pair": lambda: multilabel(all_edges(3), 1),
     "multilabel, four weights a pair": lambda: multilabel(((0, 2), (1, 2)), 4),
+    "attractive": lambda: attractive(all_edges(3)),
     "triplets": triplets,
     "triplets, product": lambda: triplets(similarity="product"),
     "triplets, metric": lambda: triplets(metric=True),
     "chains": chains,
 }
 LISTED = [name for name in CASES if name != "quadratic"]
-COMPILED = [name for name in LISTED if not name.endswith("linear program")]
+COMPILED = [name for name in LISTED if not name.endswith("linear program") and name != "attractive"]
 
 
 @pytest.fixture
