@@ -106,7 +106,7 @@ class Desk:
         self._editing = threading.RLock()
         self._reader: threading.Thread | None = None
         self._loading = threading.Lock()
-        self._ended = False
+        self.ended = False
         self._found: OrderedDict[Any, np.ndarray] = OrderedDict()
         self._roots: dict[int, int] = {}
         self.gap_curves: dict[int, Sequence[Sequence[float | None]]] = {}
@@ -116,11 +116,12 @@ class Desk:
 
     def close(self) -> None:
         """End what works behind, and write what has been corrected."""
-        self._ended = True
+        self.ended = True
+        self.learning.close()
         if self._reader is not None:
+            self.store.interrupt()
             self._reader.join()
         self.linker.close()
-        self.learning.wait()
         for opened in self._opened.values():
             opened.close()
         self.store.close()
@@ -217,7 +218,7 @@ class Desk:
                 self.failure = error
                 on_failure()
             except Exception:
-                if self._on_fault is not None:
+                if self._on_fault is not None and not self.ended:
                     self._on_fault(traceback.format_exc())
             finally:
                 self._progress = None
@@ -518,7 +519,7 @@ class Desk:
             for block in blocks:
                 self._take(block, runs)
                 count += len(block.pairs)
-                if self._ended:
+                if self.ended:
                     return count
             self.settle()
         finally:

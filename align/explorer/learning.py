@@ -12,7 +12,14 @@ from align.links import Link
 from align.model.aligner import Aligner
 from align.solvers import Progress
 
+# Seconds that the end waits for a pass.
+_PATIENCE = 0.5
+
 Gold = Sequence[tuple[list[str], list[str], list[Link]]]
+
+
+class _Ended(Exception):
+    """The job is given up."""
 
 
 class Learning:
@@ -36,6 +43,7 @@ class Learning:
         self._on_fault = on_fault
         self._lock = threading.Lock()
         self._told: dict[str, Any] = {"state": "idle", "passes": []}
+        self._ended = False
         self._thread: threading.Thread | None = None
 
     @property
@@ -61,9 +69,17 @@ class Learning:
         if self._thread is not None:
             self._thread.join()
 
+    def close(self) -> None:
+        """Give up at the next pass; nothing comes of it any more."""
+        self._ended = True
+        if self._thread is not None:
+            self._thread.join(_PATIENCE)
+
     def _run(self, aligner: Aligner, gold: Gold) -> None:
         try:
             learnt = aligner.learn(gold, on_pass=self._on_pass)
+            if self._ended:
+                return
             told = learnt.model.provenance
             pairs = int(told["adapted_to_pairs"])
             found = {
@@ -76,6 +92,8 @@ class Learning:
         except LiaisonError as error:
             found = {"state": "failed", "error": str(error)}
         except Exception as error:
+            if self._ended:
+                return
             if self._on_fault is not None:
                 self._on_fault(traceback.format_exc())
             found = {"state": "failed", "error": f"internal fault: {type(error).__name__}"}
@@ -83,6 +101,8 @@ class Learning:
             self._told |= found
 
     def _on_pass(self, progress: Progress) -> None:
+        if self._ended:
+            raise _Ended
         row = progress.row
         with self._lock:
             self._told["passes"].append([int(row.passes), float(row.gap), float(row.primal)])

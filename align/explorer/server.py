@@ -13,6 +13,7 @@ import json
 import shutil
 import tempfile
 import threading
+import time
 import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -145,6 +146,13 @@ class _Server(ThreadingHTTPServer):
         self._places = threading.BoundedSemaphore(_THREADS)
         super().__init__(*args)
 
+    def server_close(self) -> None:
+        """Take no more requests, and let those that are being answered end."""
+        super().server_close()
+        end = time.monotonic() + _LINGER
+        for _ in range(_THREADS):
+            self._places.acquire(timeout=max(0.0, end - time.monotonic()))
+
     def process_request(self, request: Any, client_address: Any) -> None:
         """Wait for a place, then answer in a thread."""
         self._places.acquire()
@@ -249,6 +257,9 @@ class _Handler(BaseHTTPRequestHandler):
         except (ConnectionError, TimeoutError):
             self.close_connection = True
         except Exception as error:
+            if self.routes is not None and self.routes.desk.ended:
+                self.close_connection = True
+                return
             if self.on_fault is not None:
                 self.on_fault(traceback.format_exc())
             self._send_json(500, {"error": f"internal fault: {type(error).__name__}"})

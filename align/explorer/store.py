@@ -165,6 +165,10 @@ class Store:
             while not self._idle.empty():
                 self._idle.get_nowait().close()
 
+    def interrupt(self) -> None:
+        """Let what is being written fail: nobody waits for it any more."""
+        self._writer.interrupt()
+
     @contextmanager
     def reading(self) -> Iterator[sqlite3.Connection]:
         """Give a connection that sees one state of the file throughout, whatever is written meanwhile."""

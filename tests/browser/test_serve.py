@@ -312,6 +312,7 @@ class TestExplorer:
         assert page.locator("img").count() == 0
         assert page.locator("#list tbody button").all_inner_texts() == ["Pair 2", "Pair 1"]
         page.keyboard.press("ArrowRight")
+        page.wait_for_load_state("networkidle")
 
         running.send_signal(signal.SIGINT)
         assert running.wait(20) == 0
