@@ -21,6 +21,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from align.problems.approximate import ApproximateProblem
 from align.problems.objective import Value, batch_vertex, exact_step, projection, value
 from align.problems.protocol import Problem
 from align.solvers.dual import DualSolver, DualState
@@ -79,6 +80,10 @@ class BatchFrankWolfe(DualSolver[BatchState]):
 
     def one_pass(self, problem: Problem, state: BatchState) -> None:
         """Take a step towards the vertex that the measurement before has found."""
+        if isinstance(problem, ApproximateProblem):  # the measurement has found the exact one
+            psi, loss = problem.step_oracles(state.w, np.arange(problem.n))
+            state.w_s[:], state.ell_s[0] = psi.sum(axis=0) / (self.lam * problem.n), loss.sum() / problem.n
+            state.oracle_calls += problem.n
         moved, ell, ell_s = state.v - state.origin, float(state.ells[0]), float(state.ell_s[0])
         gamma, gap = exact_step(state.w, moved, ell, state.w_s, ell_s, self.lam, 1.0)
         if self.step == "decreasing":
