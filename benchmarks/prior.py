@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from align.cli.arguments import Parser, natural
+from align.plot import learning_curve
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import drawing, facts, markdown, scored, tell
@@ -69,14 +70,9 @@ def plot(errors: dict[str, list[float]], prior: str, path: Path) -> None:
     """Draw the error rates, in per cent, over the gold pairs of :data:`GOLD`."""
     figure = drawing(5.0, 3.4)
     axes = figure.subplots()
-    for (name, row), marker in zip(errors.items(), "os", strict=True):
-        axes.plot(GOLD, row, marker=marker, label=f"prior {prior}" if name == "prior" else "the text alone")
-    axes.set_xticks(GOLD)
-    axes.set_ylim(bottom=0)
-    axes.set_xlabel("gold pairs that train")
-    axes.set_ylabel("AER in % of the other pairs")
-    axes.grid(alpha=0.3)
-    axes.legend()
+    for name, row in errors.items():
+        learning_curve(axes, GOLD, row, label=f"prior {prior}" if name == "prior" else "the text alone")
+    axes.set(ylim=(0, None), xlabel="gold pairs that train", ylabel="AER in % of the other pairs")
     figure.savefig(path, metadata={"Software": None})
 
 

@@ -22,6 +22,7 @@ from align.cli.arguments import Parser
 from align.core.arrays import load_array
 from align.core.errors import InputError
 from align.features import Edges
+from align.plot import gap
 from align.problems.labels import Labels
 from align.problems.matching import MatchingProblem
 from align.problems.multilabel import MultilabelProblem, all_edges
@@ -314,13 +315,10 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
     panels = figure.subplots(1, 3, sharey=True)
     for axes, column in zip(panels, ("passes", "oracle_calls", "cpu_seconds"), strict=True):
         for own in runs:
-            points = [point for point in own.points if getattr(point, column) > 0 and point.gap > 0]
-            x = [getattr(point, column) for point in points]
-            # The gap of some solvers leaps from pass to pass; the least one so far is as good a certificate.
-            y = np.minimum.accumulate([point.gap / point.primal for point in points])
-            axes.plot(x, y, marker="." if len(points) <= 60 else "", label=own.solver)
-        axes.set(xscale="log", yscale="log", xlabel=column.replace("_", " ").replace("cpu", "CPU"))
-        axes.grid(visible=True, which="major", alpha=0.3)
+            gap(axes, own.points, by=column, label=own.solver)
+        if axes.get_legend() is not None:  # there is one for all panels
+            axes.get_legend().remove()
+        axes.set_ylabel("")
         axes.tick_params(axis="x", which="both", labelrotation=30)  # a short axis has many labels
     panels[0].set_ylabel("duality gap / primal, least so far")
     handles, names = panels[-1].get_legend_handles_labels()

@@ -37,6 +37,7 @@ API = {
     "links": ("Links and their formats", ["align.links"]),
     "evaluation": ("Error rates", ["align.evaluation.metrics", "align.evaluation.agreement"]),
     "estimators": ("Estimators", ["align.estimators"]),
+    "plot": ("Drawings", ["align.plot"]),
     "features": ("Features", ["align.features", "align.report.meanings", "align.report.why"]),
     "matching": (
         "Best links",

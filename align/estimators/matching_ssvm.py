@@ -106,8 +106,8 @@ class MatchingSSVM(Parameters):
     solver : str
         One of :data:`align.solvers.SOLVERS`.
     lam : float or None
-        Strength of regularisation, > 0: towards ``weights``. None: 7 over the number of pairs, 0.01 to 0.1,
-        as :meth:`align.Aligner.learn` has it, which with few pairs stays nearer to known weights.
+        Strength of regularisation, > 0: towards ``weights``. None: what :meth:`align.Aligner.learn` takes,
+        which with few pairs stays nearer to known weights.
     passes : int
         At most so many passes over the linked pairs, >= 1.
     tolerance : float
