@@ -2,7 +2,7 @@
 
 The bootstrap of :mod:`align.evaluation.metrics` draws pairs. Of very many pairs it can draw groups of them:
 pair i goes to group i mod G, so that a group holds pairs from all over the corpus, and the spread of sums of
-resampled groups is that of sums of resampled pairs but for a share of about 1 / sqrt(2 G), 1 in a hundred
+resampled groups is that of sums of resampled pairs but for a share of about 1 / sqrt(2 G), 2 in a hundred
 here. Up to G pairs each has a group to itself, and nothing is different at all.
 """
 
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-GROUPS = 4000
+GROUPS = 2000
 
 
 class Grouped:

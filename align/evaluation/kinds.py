@@ -7,6 +7,7 @@ written with a capital on both sides. The kinds are there to count by, not to ju
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
+from typing import NamedTuple
 
 from align.core.tags import comparable
 from align.text.normalise import lookup_key
@@ -65,45 +66,66 @@ def negations(language: str) -> frozenset[str]:
     return NEGATIONS.get(comparable(language).partition("-")[0], frozenset())
 
 
-class Sides:
-    """What is known of the words of a text's two sides.
+class Word(NamedTuple):
+    """What the kind of a link asks of one of its words."""
+
+    key: str  # its lookup key
+    negates: bool
+    spoken: bool  # has a letter or a digit
+    number: bool  # begins with a digit
+    capital: bool  # begins with a capital
+    frequent: bool  # is among the most frequent words of its side
+
+
+class Words(dict[str, Word]):
+    """What is known of the words of one side, by token; each is looked at once.
 
     Parameters
     ----------
-    languages : (str, str)
-        Codes of source and target.
-    frequent : (collection of str, collection of str)
-        The most frequent words of each side, under their lookup keys.
+    language : str
+        Its code.
+    frequent : collection of str
+        The most frequent words, under their lookup keys.
     """
 
-    def __init__(self, languages: tuple[str, str], frequent: tuple[Collection[str], Collection[str]]) -> None:
-        self._negations = tuple(map(negations, languages))
-        self._frequent = tuple(map(frozenset, frequent))
+    def __init__(self, language: str, frequent: Collection[str]) -> None:
+        super().__init__()
+        self._negations, self._frequent = negations(language), frozenset(frequent)
 
-    def kind(self, words: tuple[str, str], places: tuple[int, int]) -> str:
-        """Return the kind of a link, one of `KINDS`, the first that holds.
+    def __missing__(self, token: str) -> Word:
+        """Look at a token."""
+        key = lookup_key(token)
+        found = self[token] = Word(
+            key,
+            key in self._negations,
+            any(map(str.isalnum, token)),
+            token[:1].isdecimal(),
+            token[:1].isupper(),
+            key in self._frequent,
+        )
+        return found
 
-        ``negation``: either word negates. ``punctuation``: either has no letter and no digit. ``numbers``:
-        either begins with a digit. ``names``: both begin with a capital, and neither is the first word of its
-        sentence, or they are the same word. ``function words``: both are among the most frequent of
-        their side.
 
-        Parameters
-        ----------
-        words : (str, str)
-            The two tokens.
-        places : (int, int)
-            Where they stand in their sentences, from 0.
-        """
-        keys = tuple(map(lookup_key, words))
-        if any(key in known for key, known in zip(keys, self._negations, strict=True)):
-            return NEGATION
-        if any(not any(map(str.isalnum, word)) for word in words):
-            return PUNCTUATION
-        if any(word[0].isdecimal() for word in words):
-            return NUMBERS
-        if all(word[0].isupper() for word in words) and (all(places) or keys[0] == keys[1]):
-            return NAMES
-        if all(key in known for key, known in zip(keys, self._frequent, strict=True)):
-            return FUNCTION
-        return CONTENT
+def kind(source: Word, target: Word, places: tuple[int, int]) -> str:
+    """Return the kind of a link, one of `KINDS`, the first that holds.
+
+    ``negation``: either word negates. ``punctuation``: either has no letter and no digit. ``numbers``: either
+    begins with a digit. ``names``: both begin with a capital, and neither is the first word of its sentence,
+    or they are the same word. ``function words``: both are among the most frequent of their side.
+
+    Parameters
+    ----------
+    source, target : Word
+        The words.
+    places : (int, int)
+        Where they stand in their sentences, from 0.
+    """
+    if source.negates or target.negates:
+        return NEGATION
+    if not (source.spoken and target.spoken):
+        return PUNCTUATION
+    if source.number or target.number:
+        return NUMBERS
+    if source.capital and target.capital and (all(places) or source.key == target.key):
+        return NAMES
+    return FUNCTION if source.frequent and target.frequent else CONTENT

@@ -15,13 +15,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from align.evaluation.grouped import Grouped
-from align.evaluation.kinds import FUNCTION_WORDS, KINDS, Sides
+from align.evaluation.kinds import FUNCTION_WORDS, KINDS, Words, kind
 from align.evaluation.metrics import COLUMNS, interval, paired_bootstrap, resampled
-from align.explorer.summary import ROWS, SAMPLES, with_intervals
+from align.explorer.summary import ROWS, SAMPLES, flat_links, numbered, parted, with_intervals
 from align.text.normalise import lookup_key
 
 # Rows that are read at once.
-_BLOCK = 500
+_BLOCK = 1000
 
 # Pairs from all over the text that frequent words are counted in, and the least count of such a word.
 _SAMPLED = 2000
@@ -35,18 +35,24 @@ _MOST_NEW = 1 << 18
 
 # What a link that only one run has is worth.
 _VALUES = ("sure", "possible", "wrong", "unknown")
+_SURE, _POSSIBLE, _WRONG, _UNKNOWN = range(4)
 
-Cell = tuple[int, int]
+# By value: right, wrong, unknown.
+_ROUGHLY = np.array([0, 0, 1, 2])
+
+_KIND = {name: place for place, name in enumerate(KINDS)}
 
 
 class _Differing(NamedTuple):
-    """A pair in which two runs differ."""
+    """Pairs in which two runs differ; arrays have an entry for each link that one run has alone."""
 
-    id: int
-    source: list[str]
-    target: list[str]
-    only: tuple[set[Cell], set[Cell]]  # links of a without b, of b without a
-    gold: dict[Cell, int] | None  # 1 sure, 0 possible; None where the pair is not judged
+    ids: list[int]  # of the pairs
+    tokens: tuple[list[list[str]], list[list[str]]]  # source and target of each
+    judged: np.ndarray  # bool, whether there is gold or a correction of each
+    links: np.ndarray  # int64 (L, 3): place of the pair among ``ids``, source and target token
+    run: np.ndarray  # int64 (L,): 0 or 1, which has it
+    value: np.ndarray  # int64 (L,): a place in `_VALUES`
+    shared: int  # links that both runs have
 
 
 def compare(
@@ -94,11 +100,10 @@ def compare(
         ``[value, low, high]``, 95 % by bootstrap over pairs. ``filter`` as in :mod:`align.explorer.summary`.
     """
     same, differ, shared = _counts(connection, a, b)
-    sides = Sides(languages, _frequent(connection))
-    tally = _Tally(sides)
-    for block, in_both in _differing(connection, a, b, annotator):
-        tally.add(block)
-        shared += in_both
+    tally = _Tally(languages, _frequent(connection))
+    for pairs in _differing(connection, a, b, annotator):
+        tally.add(pairs)
+        shared += pairs.shared
     rates = _error_rates(connection, a, b, samples=samples, seed=seed)
     tally.add_same(rates["judged"])
     between = {"run": str(a), "other": str(b), "differ": "1"}
@@ -119,127 +124,113 @@ def compare(
 class _Tally:
     """What differing pairs add up to."""
 
-    def __init__(self, sides: Sides) -> None:
-        self._sides = sides
-        self._values = Counter[tuple[int, str]]()
-        self._word_pairs = _WordPairs()
-        self._kinds = Counter[tuple[str, int, str]]()
-        self._pairs: dict[str, list[int]] = {kind: [] for kind in KINDS}
+    def __init__(self, languages: tuple[str, str], frequent: tuple[Sequence[str], Sequence[str]]) -> None:
+        self._words = Words(languages[0], frequent[0]), Words(languages[1], frequent[1])
+        self._ids: tuple[dict[str, int], dict[str, int]] = ({}, {})
+        # by kind, run and value
+        self._links = np.zeros((len(KINDS), 2, len(_VALUES)), dtype=np.int64)
         self._errors = Grouped(2 * len(KINDS))
+        self._pairs: list[list[int]] = [[] for _ in KINDS]
+        # by word pair, run and whether right, in one number: what was counted, and what was not yet
+        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
+        self._new: list[np.ndarray] = []
 
-    def add(self, pairs: Sequence[_Differing]) -> None:
+    def add(self, pairs: _Differing) -> None:
         """Take in pairs."""
-        errors = []
-        for pair in pairs:
-            of_pair = [0] * (2 * len(KINDS))
-            for run, cells in enumerate(pair.only):
-                for cell in sorted(cells):
-                    self._add_link(pair, run, cell, of_pair)
-            if pair.gold is not None:
-                errors.append(of_pair)
-        if errors:
-            self._errors.add(np.array(errors, dtype=np.int64))
+        place, run, value = pairs.links[:, 0], pairs.run, pairs.value
+        known = np.array(list(self._known(pairs)), dtype=np.int64).reshape(-1, 3)
+        of_kind, source, target = known.T
+        np.add.at(self._links, (of_kind, run, value), 1)
+        self._new.append((source << 34) | (target << 4) | (3 * run + _ROUGHLY[value]))
+        if sum(map(len, self._new)) > _MOST_NEW:
+            self._settle()
+        errors = np.zeros((len(pairs.ids), len(KINDS), 2), dtype=np.int64)
+        # a wrong link is its own run's error, a sure one that is missing the other's
+        wrong, sure = value == _WRONG, value == _SURE
+        np.add.at(errors, (place[wrong], of_kind[wrong], run[wrong]), 1)
+        np.add.at(errors, (place[sure], of_kind[sure], 1 - run[sure]), 1)
+        self._errors.add(errors[pairs.judged].reshape(-1, 2 * len(KINDS)))
+        for number, ids in enumerate(self._pairs):
+            if len(ids) < _MOST_IDS:
+                found = np.unique(place[of_kind == number])[: _MOST_IDS - len(ids)]
+                ids += [pairs.ids[which] for which in found.tolist()]
+
+    def _known(self, pairs: _Differing) -> Iterator[tuple[int, int, int]]:
+        """Yield the kind of each link, and a number for each of its words."""
+        (of_source, of_target), (ids, other) = self._words, self._ids
+        sources, targets = pairs.tokens
+        for pair, i, j in pairs.links.tolist():
+            source, target = of_source[sources[pair][i]], of_target[targets[pair][j]]
+            yield (
+                _KIND[kind(source, target, (i, j))],
+                ids.setdefault(source.key, len(ids)),
+                other.setdefault(target.key, len(other)),
+            )
 
     def add_same(self, judged: int) -> None:
         """Take in the judged pairs in which nothing differs, ``judged`` being all that are judged."""
         self._errors.add(np.zeros((judged - self._errors.pairs, 2 * len(KINDS)), dtype=np.int64))
 
-    def _add_link(self, pair: _Differing, run: int, cell: Cell, errors: list[int]) -> None:
-        words = pair.source[cell[0]], pair.target[cell[1]]
-        value = _value(pair.gold, cell)
-        kind = self._sides.kind(words, cell)
-        self._values[run, value] += 1
-        self._kinds[kind, run, value] += 1
-        self._word_pairs.add(words, run, value)
-        place = 2 * KINDS.index(kind)
-        # a wrong link is its own run's error, a sure one that is missing the other's
-        if value == "wrong":
-            errors[place + run] += 1
-        elif value == "sure":
-            errors[place + 1 - run] += 1
-        ids = self._pairs[kind]
-        if len(ids) < _MOST_IDS and ids[-1:] != [pair.id]:
-            ids.append(pair.id)
-
     def of_run(self, run: int) -> dict[str, int]:
         """Return what the links that one run has alone are worth."""
-        found = {value: self._values[run, value] for value in _VALUES}
-        return {"links": sum(found.values()), **found}
-
-    def words(self, rows: int | None, between: dict[str, str]) -> list[dict[str, Any]]:
-        """Return the word pairs that the runs disagree on, the most frequent first."""
-        return [
-            {**row, "filter": {**between, "differ_link": f"{row['source']}>{row['target']}"}}
-            for row in self._word_pairs.ranked(rows)
-        ]
+        counts = self._links[:, run].sum(axis=0).tolist()
+        return {"links": sum(counts), **dict(zip(_VALUES, counts, strict=True))}
 
     def kinds(self, between: dict[str, str], *, samples: int, seed: int) -> list[dict[str, Any]]:
         """Return what differs by kind, in the order of `KINDS`; kinds without any difference are left out."""
         drawn = resampled(self._errors.rows, samples, seed)
         sums = self._errors.rows.sum(axis=0)
         found = []
-        for place, kind in enumerate(KINDS):
-            first, second = ({v: self._kinds[kind, run, v] for v in _VALUES} for run in (0, 1))
-            if not any((*first.values(), *second.values())):
+        for place, (name, links) in enumerate(zip(KINDS, self._links.tolist(), strict=True)):
+            if not any(map(any, links)):
                 continue
-            row: dict[str, Any] = {"kind": kind}
-            for name, own, other in (("a", first, second), ("b", second, first)):
-                row[f"only_{name}"] = sum(own.values())
-                row[f"right_{name}"] = own["sure"] + own["possible"]
-                row[f"wrong_{name}"] = own["wrong"]
-                row[f"missed_{name}"] = other["sure"]
-                row[f"errors_{name}"] = own["wrong"] + other["sure"]
-            errors = drawn[:, 2 * place] - drawn[:, 2 * place + 1]
-            ends = interval(errors) if self._errors.pairs else None
+            row: dict[str, Any] = {"kind": name}
+            for run, (own, other) in zip("ab", (links, links[::-1]), strict=True):
+                sure, possible, wrong, _unknown = own
+                row[f"only_{run}"] = sum(own)
+                row[f"right_{run}"] = sure + possible
+                row[f"wrong_{run}"] = wrong
+                row[f"missed_{run}"] = other[_SURE]
+                row[f"errors_{run}"] = wrong + other[_SURE]
+            ends = interval(drawn[:, 2 * place] - drawn[:, 2 * place + 1]) if self._errors.pairs else None
             more = int(sums[2 * place] - sums[2 * place + 1])
             row["difference"] = None if ends is None else [more, *ends]
-            row["filter"] = {**between, "ids": ",".join(map(str, self._pairs[kind]))}
+            row["filter"] = {**between, "ids": ",".join(map(str, self._pairs[place]))}
             found.append(row)
         return found
 
-
-class _WordPairs:
-    """Counts of word pairs by run and value: two numbers each, not a row of objects."""
-
-    def __init__(self) -> None:
-        self._words: tuple[dict[str, int], dict[str, int]] = ({}, {})
-        self._new: list[int] = []
-        self._keys, self._counts = np.zeros(0, np.int64), np.zeros(0, np.int64)
-
-    def add(self, words: tuple[str, str], run: int, value: str) -> None:
-        """Count a link."""
-        source, target = (
-            known.setdefault(lookup_key(word), len(known))
-            for word, known in zip(words, self._words, strict=True)
-        )
-        code = 3 * run + {"wrong": 1, "unknown": 2}.get(value, 0)
-        self._new.append((source << 34) | (target << 4) | code)
-        if len(self._new) > _MOST_NEW:
-            self._settle()
-
     def _settle(self) -> None:
-        keys = np.concatenate([self._keys, np.array(self._new, dtype=np.int64)])
-        counts = np.concatenate([self._counts, np.ones(len(self._new), dtype=np.int64)])
+        """Count what was not counted yet."""
+        keys = np.concatenate([self._keys, *self._new])
+        news = sum(map(len, self._new))
+        counts = np.concatenate([self._counts, np.ones(news, dtype=np.int64)])
         self._keys, places = np.unique(keys, return_inverse=True)
         self._counts = np.bincount(places, weights=counts, minlength=len(self._keys)).astype(np.int64)
         self._new = []
 
-    def ranked(self, rows: int | None) -> list[dict[str, Any]]:
-        """Return the word pairs with the most links that one run has alone."""
+    def words(self, rows: int | None, between: dict[str, str]) -> list[dict[str, Any]]:
+        """Return the word pairs that the runs disagree on, the most frequent first."""
         self._settle()
         pairs, places = np.unique(self._keys >> 4, return_inverse=True)
         table = np.zeros((len(pairs), 6), dtype=np.int64)
         table[places, self._keys & 15] = self._counts
-        order = np.argsort(-table.sum(axis=1), kind="stable")[:rows]
-        names = [list(known) for known in self._words]
-        return [
-            {
-                "source": names[0][int(pairs[place]) >> 30],
-                "target": names[1][int(pairs[place]) & ((1 << 30) - 1)],
-                **_named(table[place].tolist()),
-            }
-            for place in order.tolist()
-        ]
+        sides = pairs >> 30, pairs & ((1 << 30) - 1)
+        names = [list(known) for known in self._ids]
+        ranks = [_ranks(of_side)[ids] for of_side, ids in zip(names, sides, strict=True)]
+        order = np.lexsort((ranks[1], ranks[0], -table.sum(axis=1)))[:rows]
+        found = []
+        for place in order.tolist():
+            source, target = (of_side[ids[place]] for of_side, ids in zip(names, sides, strict=True))
+            row = {"source": source, "target": target, **_named(table[place].tolist())}
+            found.append(row | {"filter": {**between, "differ_link": f"{source}>{target}"}})
+        return found
+
+
+def _ranks(words: Sequence[str]) -> np.ndarray:
+    """Return the place of each word in alphabetical order."""
+    ranks = np.empty(len(words), dtype=np.int64)
+    ranks[sorted(range(len(words)), key=words.__getitem__)] = np.arange(len(words))
+    return ranks
 
 
 def _named(counts: Sequence[int]) -> dict[str, int]:
@@ -254,14 +245,6 @@ def _named(counts: Sequence[int]) -> dict[str, int]:
     }
 
 
-def _value(gold: dict[Cell, int] | None, cell: Cell) -> str:
-    """Return what a link is worth, one of `_VALUES`."""
-    if gold is None:
-        return "unknown"
-    sure = gold.get(cell)
-    return "wrong" if sure is None else "sure" if sure else "possible"
-
-
 def _counts(connection: sqlite3.Connection, a: int, b: int) -> tuple[int, int, int]:
     """Return how many pairs have the same links, how many others, and how many links the former have."""
     same, differ, links = connection.execute(
@@ -273,26 +256,43 @@ def _counts(connection: sqlite3.Connection, a: int, b: int) -> tuple[int, int, i
     return same, differ, links
 
 
-def _differing(
-    connection: sqlite3.Connection, a: int, b: int, annotator: str
-) -> Iterator[tuple[list[_Differing], int]]:
-    """Yield the pairs that differ block by block, with the number of links that both runs have there."""
+def _differing(connection: sqlite3.Connection, a: int, b: int, annotator: str) -> Iterator[_Differing]:
+    """Yield the pairs that differ, block by block."""
     found = connection.execute(
-        "SELECT pair.id, pair.source, pair.target, x.links, y.links, COALESCE(n.links, g.links, 'null')"
+        "SELECT pair.id, pair.source, pair.target, x.links, y.links, COALESCE(n.links, g.links)"
         " FROM links x JOIN links y ON y.run = :b AND y.pair = x.pair JOIN pair ON pair.id = x.pair"
         " LEFT JOIN annotation n ON n.annotator = :annotator AND n.pair = x.pair"
         " LEFT JOIN gold g ON g.pair = x.pair WHERE x.run = :a AND x.cells != y.cells ORDER BY x.pair",
         {"a": a, "b": b, "annotator": annotator},
     )
     while rows := found.fetchmany(_BLOCK):
-        block, shared = [], 0
-        for pair, *texts in rows:
-            source, target, ours, theirs, gold = json.loads(f"[{','.join(texts)}]")
-            first, second = ({(link[0], link[1]) for link in links} for links in (ours, theirs))
-            known = None if gold is None else {(s, t): sure for s, t, sure in gold}
-            block.append(_Differing(pair, source, target, (first - second, second - first), known))
-            shared += len(first & second)
-        yield block, shared
+        ids, sources, targets, ours, theirs, gold = zip(*rows, strict=True)
+        first, second = (_distinct(numbered(*flat_links(list(enumerate(texts))))) for texts in (ours, theirs))
+        alone = first[~_among(first, second)], second[~_among(second, first)]
+        links = np.concatenate(alone)
+        places, known = flat_links([(place, text) for place, text in enumerate(gold) if text is not None])
+        cells = numbered(places, known)
+        sure = _among(links, _distinct(cells[known[:, 2] > 0]))
+        possible = _among(links, _distinct(cells))
+        judged = np.array([text is not None for text in gold])
+        cell = parted(links)
+        value = np.select([~judged[cell[:, 0]], sure, possible], [_UNKNOWN, _SURE, _POSSIBLE], _WRONG)
+        tokens = json.loads(f"[{','.join(sources)}]"), json.loads(f"[{','.join(targets)}]")
+        run = np.repeat([0, 1], list(map(len, alone)))
+        yield _Differing(list(ids), tokens, judged, cell, run, value, len(first) - len(alone[0]))
+
+
+def _distinct(values: np.ndarray) -> np.ndarray:
+    """Return the values sorted, each once; as a rule they are."""
+    return values if np.all(np.diff(values) > 0) else np.unique(values)
+
+
+def _among(values: np.ndarray, known: np.ndarray) -> np.ndarray:
+    """Tell which values are among others, sorted and each there once."""
+    if not len(known):
+        return np.zeros(len(values), dtype=bool)
+    places = np.minimum(np.searchsorted(known, values), len(known) - 1)
+    return known[places] == values
 
 
 def _error_rates(

@@ -11,7 +11,6 @@ import json
 import math
 import sqlite3
 from collections.abc import Iterator, Sequence
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -83,8 +82,9 @@ def summary(
     totals = connection.execute(
         "SELECT COUNT(*), COALESCE(SUM(cells = ?), 0) FROM links WHERE run = ?", (hash_of([]), run)
     ).fetchone()
+    (pairs,) = connection.execute("SELECT COUNT(*) FROM pair").fetchone()
     return {
-        "pairs": connection.execute("SELECT COUNT(*) FROM pair").fetchone()[0],
+        "pairs": pairs,
         "linked": totals[0],
         "unlinked": totals[1],
         "judged": counts.pairs,
@@ -215,20 +215,23 @@ def flat_links(rows: Sequence[tuple[int, str]]) -> tuple[np.ndarray, np.ndarray]
     links : ndarray of float64, shape (L, 3)
         Source, target, value (NaN for null).
     """
-    lists = json.loads(f"[{','.join(text for _, text in rows)}]")
-    pairs = np.repeat(
-        np.array([pair for pair, _ in rows], dtype=np.int64), np.array(list(map(len, lists)), dtype=np.int64)
-    )
-    values = list(chain.from_iterable(chain.from_iterable(lists)))
-    # of a list with None in it numpy makes NaN, but more slowly than by the count alone
-    links = np.array(values, dtype=np.float64).reshape(-1, 3)
-    return pairs, links
+    counts = [text.count("[") - 1 for _, text in rows]
+    pairs = np.repeat(np.array([pair for pair, _ in rows], dtype=np.int64), counts)
+    # One flat list of numbers is read in half the time of lists in lists.
+    written = ",".join(text for count, (_, text) in zip(counts, rows, strict=True) if count)
+    values = json.loads(f"[{written.replace('[', '').replace(']', '')}]")
+    return pairs, np.array(values, dtype=np.float64).reshape(-1, 3)
 
 
 def numbered(pairs: np.ndarray, cells: np.ndarray) -> np.ndarray:
     """Return one number for each link, int64 (L,), of its pair and of source and target in ``cells``."""
     places = cells[:, :2].astype(np.int64)
     return (pairs * _SIDE + places[:, 0]) * _SIDE + places[:, 1]
+
+
+def parted(numbers: np.ndarray) -> np.ndarray:
+    """Return pair, source and target token of the numbers that :func:`numbered` gives, int64 (L, 3)."""
+    return np.stack([numbers // _SIDE // _SIDE, numbers // _SIDE % _SIDE, numbers % _SIDE], axis=1)
 
 
 def _histogram(connection: sqlite3.Connection, run: int) -> list[dict[str, Any]]:

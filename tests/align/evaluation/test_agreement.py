@@ -56,7 +56,7 @@ def test_the_table_of_a_pair():
     # listed twice: sure if it is so once
     twice = [[Link(0, 0, False), Link(0, 0, True), Link(0, 0, False)]]
     assert tables(twice, [[]], [4])[0].tolist() == [[3, 0, 0], [0, 0, 0], [1, 0, 0]]
-    with pytest.raises(ValueError, match="1 and 2 pairs, of 1 that have cells"):
+    with pytest.raises(ValueError, match="1 and 2 pairs of annotators, of 1 that have cells"):
         tables([[]], [[], []], [4])
 
 

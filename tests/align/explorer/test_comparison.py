@@ -8,7 +8,7 @@ import pytest
 
 from align.evaluation import kinds as kinds_module
 from align.evaluation import metrics
-from align.evaluation.kinds import KINDS, NEGATIONS, Sides, negations
+from align.evaluation.kinds import KINDS, NEGATIONS, Words, kind, negations
 from align.explorer import comparison as module
 from align.explorer.comparison import compare
 from align.explorer.store import NewLinks, NewPair, Store
@@ -134,12 +134,12 @@ def test_kinds_add_up_to_all(desk):
 
 
 def test_pairs_behind_a_kind(desk):
-    sides = Sides(("en", "fr"), (set(), set()))
+    sources, targets = Words("en", ()), Words("fr", ())
     wanted = {}
     for _, pair, cell, _ in only(desk):
         row = desk.pairs[pair - 1]
-        kind = sides.kind((row.source[cell[0]], row.target[cell[1]]), cell)
-        wanted.setdefault(kind, set()).add(pair)
+        name = kind(sources[row.source[cell[0]]], targets[row.target[cell[1]]], cell)
+        wanted.setdefault(name, set()).add(pair)
     for row in compared(desk)["kinds"]:
         if row["kind"] in ("negation", "numbers", "punctuation", "names"):
             assert set(map(int, row["filter"]["ids"].split(","))) == wanted[row["kind"]]
@@ -201,7 +201,7 @@ def test_function_words_are_the_frequent_ones_of_the_text(tmp_path, monkeypatch)
 
 
 @pytest.mark.parametrize(
-    ("words", "places", "kind"),
+    ("words", "places", "expected"),
     [
         (("NOT", "pas"), (3, 4), "negation"),
         (("couldn't", "pouvait"), (3, 4), "negation"),
@@ -217,10 +217,10 @@ def test_function_words_are_the_frequent_ones_of_the_text(tmp_path, monkeypatch)
         (("the", "maison"), (3, 4), "content words"),
     ],
 )
-def test_kinds_of_links(words, places, kind):
-    sides = Sides(("en-GB", "fr"), ({"the", "of"}, {"la", "de"}))
-    assert sides.kind(words, places) == kind
-    assert kind in KINDS
+def test_kinds_of_links(words, places, expected):
+    sources, targets = Words("en-GB", {"the", "of"}), Words("fr", {"la", "de"})
+    assert kind(sources[words[0]], targets[words[1]], places) == expected
+    assert expected in KINDS
 
 
 def test_words_that_negate_stand_under_their_keys():
