@@ -86,7 +86,8 @@ def compare(
     Returns
     -------
     dict
-        ``pairs`` that both have linked, of which ``same`` have the same links and ``differ`` do not;
+        ``linked_a``, ``linked_b``: pairs that each has linked, ``of`` all; ``pairs`` that both have, of which
+        ``same`` have the same links and ``differ`` do not;
         ``judged`` of them have gold or corrections. ``both``: links that both have. ``only_a`` and
         ``only_b``: ``links`` that one has alone, of which ``sure``, ``possible``, ``wrong`` and ``unknown``
         (in pairs that are not judged).
@@ -107,7 +108,13 @@ def compare(
     rates = _error_rates(connection, a, b, samples=samples, seed=seed)
     tally.add_same(rates["judged"])
     between = {"run": str(a), "other": str(b), "differ": "1"}
+    linked = [
+        connection.execute("SELECT COUNT(*) FROM links WHERE run = ?", (run,)).fetchone()[0] for run in (a, b)
+    ]
     return {
+        "linked_a": linked[0],
+        "linked_b": linked[1],
+        "of": connection.execute("SELECT COUNT(*) FROM pair").fetchone()[0],
         "pairs": same + differ,
         "same": same,
         "differ": differ,

@@ -27,7 +27,7 @@ from align.explorer.annotations import (
     read_annotations,
 )
 from align.explorer.learning import Learning
-from align.explorer.lexicon import Known, Table
+from align.explorer.lexicon import Table
 from align.explorer.linking import Linker
 from align.explorer.requests import RequestError
 from align.explorer.store import NewLinks, NewPair, Store, tokens_of
@@ -35,6 +35,7 @@ from align.links import Link
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of
 from align.report.why import why
+from align.statistics.translations import Translations
 
 # Words of a sentence: the matrix of two such can still be looked at.
 MOST_TOKENS = 200
@@ -348,9 +349,12 @@ class Desk:
     def table(self, run: int) -> Table | None:
         """Return what looks words up in the table of a run's model, None where it has none."""
         aligner = self.linker.aligner(run)
-        if aligner is None or aligner.untrained or aligner.model.resources.lexicon is None:
+        if aligner is None or aligner.untrained:
             return None
-        return _Table(aligner).translations
+        resources = aligner.model.resources
+        if resources.lexicon is None:
+            return None
+        return Translations(resources.lexicon, resources.source_vocabulary, resources.target_vocabulary).of
 
     def next_to_do(self, order: str, after: int | None) -> int | None:
         """Return the next pair of the queue that nothing is said of, None where there is none."""
@@ -635,42 +639,6 @@ class Desk:
             "undo": self.annotations.undo_count,
             "redo": self.annotations.redo_count,
         }
-
-
-class _Table:
-    """The statistics of a model, by word."""
-
-    def __init__(self, aligner: Aligner) -> None:
-        resources = aligner.model.resources
-        assert resources.lexicon is not None
-        self._lexicon = resources.lexicon
-        self._words = {"source": resources.source_vocabulary, "target": resources.target_vocabulary}
-
-    def translations(self, side: str, word: str) -> list[Known] | None:
-        """Return the translations of a word, the likeliest first; None where the model does not know it."""
-        known = self._words[side].index.get(word)
-        if known is None:
-            return None
-        lexicon = self._lexicon
-        if side == "source":
-            cells = np.arange(int(lexicon.offsets[known]), int(lexicon.offsets[known + 1]))
-            others = lexicon.targets[cells]
-        else:
-            cells = np.flatnonzero(np.asarray(lexicon.targets) == known)
-            others = np.searchsorted(lexicon.offsets, cells, side="right") - 1
-        words = self._words["target" if side == "source" else "source"].words
-        found = [
-            Known(words[other], forward, reverse)
-            for other, forward, reverse in zip(
-                others.tolist(),
-                lexicon.forward[cells].tolist(),
-                lexicon.reverse[cells].tolist(),
-                strict=True,
-            )
-        ]
-        return sorted(
-            found, key=lambda each: (-(each.forward if side == "source" else each.reverse), each.word)
-        )
 
 
 def explained(aligner: Aligner, source: Any, target: Any) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
@@ -35,7 +36,8 @@ TABLES: dict[str, tuple[str, Callable[[Mapping[str, Any]], Iterable[Mapping[str,
     ),
     "differences": ("compare", lambda found: found["words"]),
     "kinds": ("compare", lambda found: found["kinds"]),
-    "lexicon": ("lexicon", lambda found: found["translations"]),
+    "lexicon": ("lexicon", lambda found: map(_translation, found["translations"])),
+    "expressions": ("lexicon", lambda found: found["expressions"]),
     "agreement": ("agreement", lambda found: found["differing"]),
     "agreement-figures": (
         "agreement",
@@ -44,6 +46,9 @@ TABLES: dict[str, tuple[str, Callable[[Mapping[str, Any]], Iterable[Mapping[str,
 }
 
 LINKS = ("run", "annotation")
+
+# What a spreadsheet takes for a formula: more than a sign, and no number.
+_FORMULA = re.compile(r"[=+\-@](?![\d.,\s]*%?\Z).")
 
 _HEADER = (
     "number",
@@ -123,6 +128,13 @@ def _flat(row: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, Any]]
             yield before + name, value
 
 
+def _translation(row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a translation with the columns of the model's table, empty where that does not have it."""
+    known = row["model"] or {"p_forward": None, "p_reverse": None}
+    own = {name: value for name, value in row.items() if name != "model"}
+    return {**own, **{f"model_{name}": value for name, value in known.items()}}
+
+
 def _figures(found: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[str, Any]]:
     for name in names:
         value, low, high = found[name] or (None, None, None)
@@ -131,8 +143,15 @@ def _figures(found: Mapping[str, Any], names: Iterable[str]) -> Iterator[dict[st
 
 def _row(values: Iterable[object]) -> str:
     out = io.StringIO()
-    csv.writer(out, lineterminator="\n").writerow(values)
+    csv.writer(out, lineterminator="\n").writerow(map(_harmless, values))
     return out.getvalue()
+
+
+def _harmless(value: object) -> object:
+    """Return a value of a table; text that a spreadsheet would run as a formula gets a ``'`` before it."""
+    if isinstance(value, str) and _FORMULA.match(value):
+        return f"'{value}"
+    return value
 
 
 def _rows(

@@ -16,10 +16,11 @@ import sqlite3
 from collections import defaultdict
 from collections.abc import Callable, Sequence
 from itertools import groupby
-from typing import Any, NamedTuple
+from typing import Any
 
 from align.explorer.store import SIDES
 from align.explorer.summary import ROWS, occurrences
+from align.statistics.translations import Entry
 from align.text.normalise import lookup_key
 
 EXAMPLES = 3
@@ -29,16 +30,8 @@ _CANDIDATES = 200
 _WORDS = 24
 
 
-class Known(NamedTuple):
-    """What a model's own table says of a translation."""
-
-    word: str
-    forward: float  # p(target | source), in [0, 1]
-    reverse: float  # p(source | target)
-
-
-# From a side and a word to the translations in a model's table, the likeliest first; None: it has no table.
-Table = Callable[[str, str], Sequence[Known] | None]
+# From a side and a word's key to its entries in a model's own table, the likeliest first.
+Table = Callable[[str, str], Sequence[Entry]]
 
 
 def lexicon(
@@ -92,7 +85,8 @@ def lexicon(
         raise ValueError(f"side {side!r} is none of {', '.join(SIDES)}")
     key = lookup_key(word)
     counts = _counts(connection, side, key, run)
-    known = {each.word: each for each in (table(side, key) if table else None) or ()}
+    entries = table(side, key) if table else ()
+    known = {each.target if side == "source" else each.source: each for each in entries}
     total = sum(counts.values())
     ranked = sorted(counts, key=lambda other: (-counts[other], other))[:rows]
     translations = [
@@ -108,7 +102,7 @@ def lexicon(
     for row in expressions:
         row["share"] = row["count"] / count if count else None
     quoted = {pair for row in (*translations, *expressions) for pair in row["examples"]}
-    unseen = [each for each in known.values() if each.word not in counts][:rows]
+    unseen = [(other, each) for other, each in known.items() if other not in counts][:rows]
     return {
         "word": key,
         "side": side,
@@ -118,7 +112,7 @@ def lexicon(
         "translations": translations,
         "expressions": expressions,
         "quotes": {str(pair): _quote(connection, side, key, run, pair) for pair in sorted(quoted)},
-        "model": [{"word": each.word, **_probabilities(each)} for each in unseen],
+        "model": [{"word": other, **_probabilities(each)} for other, each in unseen],
         "filter": {"words": f'"{key}"'},
         "filters": {"unlinked": {"unlinked_word": f"{side}:{key}"}},
     }
@@ -144,7 +138,7 @@ def _translation(
     run: int,
     count: int,
     total: int,
-    known: Known | None,
+    known: Entry | None,
     examples: int,
 ) -> dict[str, Any]:
     """Return one translation; ``total`` is the number of the word's links."""
@@ -213,7 +207,7 @@ def _quote(connection: sqlite3.Connection, side: str, word: str, run: int, pair:
     }
 
 
-def _probabilities(known: Known) -> dict[str, float]:
+def _probabilities(known: Entry) -> dict[str, float]:
     return {"p_forward": known.forward, "p_reverse": known.reverse}
 
 

@@ -53,6 +53,9 @@ def test_counts_are_those_of_a_plain_recount(desk, block, monkeypatch):
     found = compared(desk)
     same = [pair for pair in common(desk) if desk.cells(0, pair) == desk.cells(1, pair)]
     assert (found["pairs"], found["same"]) == (len(common(desk)), len(same))
+    linked = [len(desk.runs[run]) for run in (0, 1)]
+    assert [found["linked_a"], found["linked_b"]] == linked
+    assert found["of"] == len(desk.pairs) > linked[1]
     assert found["differ"] == found["pairs"] - found["same"] > 0
     assert found["both"] == sum(len(desk.cells(0, pair) & desk.cells(1, pair)) for pair in common(desk))
     for run, name in enumerate("ab"):

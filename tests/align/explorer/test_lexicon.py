@@ -5,8 +5,9 @@ from collections import Counter
 
 import pytest
 
-from align.explorer.lexicon import Known, lexicon
+from align.explorer.lexicon import lexicon
 from align.explorer.store import NewLinks, NewPair, Store
+from align.statistics.translations import Entry
 from align.text.normalise import lookup_key
 from tests.align.explorer import desk as desks
 
@@ -110,7 +111,7 @@ def test_a_model_table_stands_beside(desk):
 
     def table(side, word):
         asked.append((side, word))
-        return [Known("zzz", 0.6, 0.5), Known("maison", 0.3, 0.25)]
+        return [Entry("the", "zzz", 9, 0.6, 0.5), Entry("the", "maison", 5, 0.3, 0.25)]
 
     found = looked_up(desk.store, "source", "The", table=table, rows=None)
     assert asked == [("source", "the")]
@@ -118,7 +119,9 @@ def test_a_model_table_stands_beside(desk):
     assert row["model"] == {"p_forward": 0.3, "p_reverse": 0.25}
     assert found["model"] == [{"word": "zzz", "p_forward": 0.6, "p_reverse": 0.5}]
     assert all(row["model"] is None for row in found["translations"] if row["word"] != "maison")
-    assert looked_up(desk.store, "source", "the", table=lambda side, word: None)["model"] == []
+    found = looked_up(desk.store, "target", "la", table=lambda side, word: [Entry("x", "la", 1, 0.1, 0.2)])
+    assert found["model"] == [{"word": "x", "p_forward": 0.1, "p_reverse": 0.2}]
+    assert looked_up(desk.store, "source", "the", table=lambda side, word: [])["model"] == []
 
 
 def test_a_word_that_is_not_there(desk):
