@@ -162,9 +162,9 @@ def solvers_of(text: str | None) -> list[str]:
 
 
 def fits(name: str, problem: Problem) -> bool:
-    """Tell whether a solver, or a variant, can solve a problem: some solve matchings alone."""
-    solver = SOLVERS[VARIANTS[name][0] if name in VARIANTS else name]
-    return solver.max_fertility is None or isinstance(problem, MatchingProblem)
+    """Tell whether a solver, or a variant, can solve a problem: some need a polytope to project onto."""
+    solver, options = VARIANTS.get(name, (name, {}))
+    return not SOLVERS[solver](**options).refusal(problem)
 
 
 def scene_tasks(path: Path) -> list[Task]:

@@ -16,7 +16,7 @@ from align.features import Edges
 from align.links import Link
 from align.problems.labels import Labels
 from align.problems.matching import MatchingProblem
-from align.problems.multilabel import MultilabelProblem
+from align.problems.multilabel import MultilabelProblem, all_edges
 from align.solvers import SOLVERS, Row
 from benchmarks import runs, solvers
 from benchmarks.solvers import LEVELS, VARIANTS, Point, Run, Task, first_at, points_of
@@ -80,18 +80,20 @@ def test_a_level_is_reached_where_the_gap_is_that_share_of_the_primal():
     assert first_at(points, 0.001) is None
 
 
-ANY_PROBLEM = [name for name in [*SOLVERS, *VARIANTS] if "extragradient" not in name]
+EVERY = [*SOLVERS, *VARIANTS]
 
 
-def test_some_solvers_are_for_matchings_alone(task):
-    assert [name for name in [*SOLVERS, *VARIANTS] if solvers.fits(name, task.problem)] == ANY_PROBLEM
+def test_some_solvers_need_a_polytope(task):
+    assert [name for name in EVERY if solvers.fits(name, task.problem)] == EVERY
+    labels = MultilabelProblem(np.ones((2, 1)), np.eye(2), edges=all_edges(2))
+    assert {name for name in EVERY if not solvers.fits(name, labels)} == {"extragradient", "extragradient-kl"}
     shapes = np.ones((1, 2), dtype=np.int32)
     edges = Edges(shapes, np.array([0, 1]), np.ones((1, 1), dtype=np.float32), ("bias",))
     matching = MatchingProblem(edges, Labels.from_lists([[Link(0, 0)]]))
-    assert all(solvers.fits(name, matching) for name in [*SOLVERS, *VARIANTS])
+    assert all(solvers.fits(name, matching) for name in EVERY)
 
 
-@pytest.mark.parametrize("name", ANY_PROBLEM)
+@pytest.mark.parametrize("name", EVERY)
 def test_every_solver_is_run_and_told(task, tmp_path, name):
     own = solvers.solve(task, name, passes=200, seconds=20.0, seed=0)
     assert own.points[0].passes == 0
@@ -174,10 +176,11 @@ def test_one_command_leaves_tables_and_curves(task, scene, tmp_path, monkeypatch
     assert capsys.readouterr().out == text
     assert "## scene-unary: n = 12, d = 12, lam = 0.833" in text
     runs = json.loads((out / "solvers.json").read_text(encoding="utf-8"))["runs"]
-    assert [each["problem"] for each in runs[:: len(ANY_PROBLEM)]] == [
-        "scene-unary",
-        "scene-pairwise",
-        "hansards-gold",
+    without = len(EVERY) - 2  # labels with weights of pairs have no polytope
+    assert [each["problem"] for each in runs] == [
+        *["scene-unary"] * len(EVERY),
+        *["scene-pairwise"] * without,
+        *["hansards-gold"] * len(EVERY),
     ]
     names = {path.name for path in out.iterdir()}
     assert {
