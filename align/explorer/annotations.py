@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from align.core.errors import InputError, WorkError
-from align.core.files import WRITE_FAULTS, new_file, text_file
+from align.core.files import WRITE_FAULTS, new_output, text_file
 from align.explorer.store import digest_of
 from align.links import AlignedPair, Link, write
 
@@ -295,7 +295,7 @@ class Annotations:
         }
         try:
             for ending, lines in texts.items():
-                with new_file(self._folder / f"{self.name}{ending}") as aside, text_file(aside) as out:
+                with new_output(self._folder / f"{self.name}{ending}") as aside, text_file(aside) as out:
                     out.writelines(f"{line}\n" for line in lines)
         except OSError as error:
             self.trouble = f"{error.filename or self._folder}: {error.strerror}"
