@@ -117,6 +117,8 @@ class Desk:
 
     def close(self) -> None:
         """End what works behind, and write what has been corrected."""
+        if self.ended:
+            return
         self.ended = True
         self.learning.close()
         if self._reader is not None:

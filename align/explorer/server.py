@@ -227,6 +227,8 @@ class _Handler(BaseHTTPRequestHandler):
         self._check_token()
         if is_file:
             with tempfile.TemporaryFile(dir=self.routes.desk.scratch) as file:
+                # In messages, in place of the number of a descriptor.
+                file.raw.name = "the file"  # type: ignore[attr-defined]
                 self._take(file)
                 self._give(self.routes.upload(address.query, file))
             return
