@@ -17,7 +17,7 @@ import numpy as np
 from align.evaluation.grouped import Grouped
 from align.evaluation.kinds import FUNCTION_WORDS, KINDS, Words, kind
 from align.evaluation.metrics import COLUMNS, interval, paired_bootstrap, resampled
-from align.explorer.summary import ROWS, SAMPLES, flat_links, numbered, parted, with_intervals
+from align.explorer.summary import ROWS, SAMPLES, between, flat_links, numbered, parted, with_intervals
 from align.text.normalise import lookup_key
 
 # Rows that are read at once.
@@ -107,7 +107,7 @@ def compare(
         shared += pairs.shared
     rates = _error_rates(connection, a, b, samples=samples, seed=seed)
     tally.add_same(rates["judged"])
-    between = {"run": str(a), "other": str(b), "differ": "1"}
+    runs = {"run": str(a), "other": str(b), "differ": "1"}
     linked = [
         connection.execute("SELECT COUNT(*) FROM links WHERE run = ?", (run,)).fetchone()[0] for run in (a, b)
     ]
@@ -122,9 +122,9 @@ def compare(
         "only_a": tally.of_run(0),
         "only_b": tally.of_run(1),
         **rates,
-        "words": tally.words(rows, between),
-        "kinds": tally.kinds(between, samples=samples, seed=seed),
-        "filters": {"differ": between},
+        "words": tally.words(rows, runs),
+        "kinds": tally.kinds(runs, samples=samples, seed=seed),
+        "filters": {"differ": runs},
     }
 
 
@@ -183,7 +183,7 @@ class _Tally:
         counts = self._links[:, run].sum(axis=0).tolist()
         return {"links": sum(counts), **dict(zip(_VALUES, counts, strict=True))}
 
-    def kinds(self, between: dict[str, str], *, samples: int, seed: int) -> list[dict[str, Any]]:
+    def kinds(self, runs: dict[str, str], *, samples: int, seed: int) -> list[dict[str, Any]]:
         """Return what differs by kind, in the order of `KINDS`; kinds without any difference are left out."""
         drawn = resampled(self._errors.rows, samples, seed)
         sums = self._errors.rows.sum(axis=0)
@@ -202,7 +202,7 @@ class _Tally:
             ends = interval(drawn[:, 2 * place] - drawn[:, 2 * place + 1]) if self._errors.pairs else None
             more = int(sums[2 * place] - sums[2 * place + 1])
             row["difference"] = None if ends is None else [more, *ends]
-            row["filter"] = {**between, "ids": ",".join(map(str, self._pairs[place]))}
+            row["filter"] = {**runs, "ids": ",".join(map(str, self._pairs[place]))}
             found.append(row)
         return found
 
@@ -215,7 +215,7 @@ class _Tally:
         self._counts = np.bincount(places, weights=counts, minlength=len(self._keys)).astype(np.int64)
         self._new = []
 
-    def words(self, rows: int | None, between: dict[str, str]) -> list[dict[str, Any]]:
+    def words(self, rows: int | None, runs: dict[str, str]) -> list[dict[str, Any]]:
         """Return the word pairs that the runs disagree on, the most frequent first."""
         self._settle()
         pairs, places = np.unique(self._keys >> 4, return_inverse=True)
@@ -229,7 +229,7 @@ class _Tally:
         for place in order.tolist():
             source, target = (of_side[ids[place]] for of_side, ids in zip(names, sides, strict=True))
             row = {"source": source, "target": target, **_named(table[place].tolist())}
-            found.append(row | {"filter": {**between, "differ_link": f"{source}>{target}"}})
+            found.append(row | {"filter": {**runs, "differ_link": between(source, target)}})
         return found
 
 

@@ -19,7 +19,7 @@ from itertools import groupby
 from typing import Any
 
 from align.explorer.store import SIDES
-from align.explorer.summary import ROWS, occurrences
+from align.explorer.summary import ROWS, between, occurrences
 from align.statistics.translations import Entry
 from align.text.normalise import lookup_key
 
@@ -155,7 +155,7 @@ def _translation(
         "p_reverse": reverse,
         "model": None if known is None else _probabilities(known),
         "examples": _examples(connection, run, source, target, examples),
-        "filter": {"link": f"{source}>{target}"},
+        "filter": {"link": between(source, target)},
     }
 
 

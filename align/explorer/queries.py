@@ -285,11 +285,11 @@ def _with_term(word: str, is_whole: bool) -> Condition:
 
 
 def _words(text: str, name: str) -> tuple[str, str]:
-    """Return the two words of ``house>maison``; either may be empty: any word."""
-    source, arrow, target = (text[1:] if text.startswith(_ARROW * 2) else text).partition(_ARROW)
-    if text.startswith(_ARROW * 2):
-        source = _ARROW  # the source word is the sign itself
-        target = text[2:]
+    """Return the two words of ``house>maison``; either may be empty: any word.
+
+    With spaces around it, which no word has, the mark may stand in the words too: ``-> > =>``.
+    """
+    source, arrow, target = text.partition(f" {_ARROW} " if f" {_ARROW} " in text else _ARROW)
     if not arrow or not (source or target):
         raise RequestError(400, f"{name} must be two words with > between, as house>maison")
     return tuple(lookup_key(word) if word else "" for word in (source, target))  # type: ignore[return-value]

@@ -270,7 +270,7 @@ def _faults(connection: sqlite3.Connection, run: int, kind: str, rows: int | Non
             "source": source,
             "target": target,
             kind: count,
-            "filter": {f"{kind}_link": f"{source}>{target}"},
+            "filter": {f"{kind}_link": between(source, target)},
         }
         for source, target, count in found
     ]
@@ -293,6 +293,11 @@ def _unaligned(connection: sqlite3.Connection, run: int, side: str, rows: int | 
         }
         for word, alone in found
     ]
+
+
+def between(source: str, target: str) -> str:
+    """Return two words as the filters of links have them, ``house>maison``."""
+    return f"{source} > {target}" if ">" in source + target else f"{source}>{target}"
 
 
 def occurrences(connection: sqlite3.Connection, run: int, side: str, word: str) -> int:

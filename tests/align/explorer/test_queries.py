@@ -8,6 +8,7 @@ import pytest
 from align.explorer import queries
 from align.explorer.requests import RequestError, parameters
 from align.explorer.store import NewLinks, NewPair, Store
+from align.explorer.summary import summary
 from tests.align.explorer import desk as desks
 
 
@@ -323,3 +324,20 @@ def test_what_are_no_parameters(query, told):
 
 def test_parameters():
     assert parameters("a=%C3%A9+b&c=&d=1>2") == {"a": "é b", "d": "1>2"}
+
+
+@pytest.mark.parametrize(("source", "target"), [(">", "maison"), ("->", ">"), ("a>b", "=>"), ("house", ">")])
+def test_the_mark_between_words_may_stand_in_them(tmp_path, source, target):
+    """What the summary gives as the filter of a word pair finds that pair, whatever its words are."""
+    store = Store(tmp_path / "desk.sqlite")
+    store.add_run("one", "model")
+    words = [">", "->", "a>b", "house"], ["maison", ">", "=>"]
+    gold = [[words[0].index(source), words[1].index(target), 1]]
+    store.add_pairs([NewPair("gold", 1, *words, gold), NewPair("gold", 2, *words, [])])
+    for pair in (1, 2):
+        store.put_links(0, [NewLinks(pair, *words, [])])
+    with store.reading() as connection:
+        (row,) = summary(connection, 0)["missed"]
+        wanted = queries.selection(row["filter"], current=0, annotator="annotator", runs=frozenset([0]))
+        assert queries.find(connection, wanted).tolist() == [1]
+    store.close()
