@@ -10,6 +10,7 @@ from playwright.sync_api import sync_playwright
 from align.data.vocabulary import Vocabulary
 from align.features import Resources, feature_names
 from align.model.folder import Model
+from align.report import Fact, Origin, as_json, render
 from align.text.processor import TextProcessor
 
 PROGRAMS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
@@ -47,6 +48,7 @@ def open_page(browser, problems):
             color_scheme="dark" if dark else "light",
             reduced_motion="reduce",
             locale="en-GB",
+            accept_downloads=True,
         )
         contexts.append(context)
         server = "/".join(url.split("/")[:3]) + "/"  # file:/// for a report, which may ask for itself only
@@ -62,7 +64,8 @@ def open_page(browser, problems):
 
         def dialog(opened):
             problems.append(f"dialog: {opened.message}")
-            opened.dismiss()
+            # A page that is left with something unsaved asks first; the tests go on.
+            opened.accept() if opened.type == "beforeunload" else opened.dismiss()
 
         page = context.new_page()
         page.on("console", lambda message: problems.append(message.text))
@@ -76,6 +79,25 @@ def open_page(browser, problems):
     for context in contexts:
         context.close()
     assert problems == []
+
+
+@pytest.fixture
+def report(tmp_path, open_page):
+    """Return a function that opens a report of pairs."""
+
+    def open_report(pairs, *, at="", **window):
+        page = render(
+            as_json(pairs),
+            title="tiny & <corpus>",
+            languages=("en", "fr"),
+            facts=[Fact("AER", "5.6 %", "4.8 to 6.4 %"), Fact("Corpus", "20,000 lines")],
+            origins=[Origin("corpus", ["sha256 0123abcd"])],
+        )
+        path = tmp_path / "report.html"
+        path.write_text(page, encoding="utf-8", newline="\n")
+        return open_page(path.as_uri() + at, **window)
+
+    return open_report
 
 
 @pytest.fixture(scope="session")

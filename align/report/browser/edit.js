@@ -57,10 +57,8 @@ function makeEditor(source, view, {onChange, onShow}) {
 
   function tellState() {
     byId("edit-saved").textContent = waiting.length ? "saving…" : "";
-    byId("undo").disabled = byId("redo").disabled = false;
-    const counts = view.pair?.annotation;
-    if (counts?.undo !== undefined) byId("undo").disabled = !counts.undo;
-    if (counts?.redo !== undefined) byId("redo").disabled = !counts.redo;
+    const counts = source.counts?.() ?? view.pair?.annotation ?? {};
+    for (const name of ["undo", "redo"]) byId(name).disabled = counts[name] === 0;
   }
 
   editor.tellState = tellState;
@@ -102,16 +100,16 @@ function makeEditor(source, view, {onChange, onShow}) {
     onChange();
     await tell(pair.id, () => source.finish(pair.id, true));
     if (waiting.length) return; // it could not be told
-    await editor.next(pair.id);
+    await editor.next();
   };
-  editor.next = async (after) => {
+  editor.next = async () => {
     try {
-      const {id} = await source.queue(byId("queue").value, after);
+      const {id} = await source.queue(byId("queue").value);
       if (id === null || id === undefined) announce("All pairs are done.");
       byId("queue-note").textContent = id === null || id === undefined ? "all pairs are done" : "";
       if (id !== null && id !== undefined) await onShow(id);
     } catch (error) {
-      tellTrouble(error, () => editor.next(after));
+      tellTrouble(error, editor.next);
     }
   };
   return editor;
@@ -138,9 +136,10 @@ function putCursor(editor, view, at, focus = true) {
   const [rows, columns] = [view.pair.source.length, view.pair.target.length];
   const inside = (value, count) => Math.min(count - 1, Math.max(0, value));
   editor.cursor = {source: inside(at.source, rows), target: inside(at.target, columns)};
-  for (const cell of grid.querySelectorAll("td[tabindex]")) cell.removeAttribute("tabindex");
   const cell = cellAt(grid, editor.cursor.source, editor.cursor.target);
+  for (const other of grid.querySelectorAll("td[tabindex]")) if (other !== cell) undressCell(view.pair, other);
   cell.tabIndex = 0;
+  cell.setAttribute("aria-label", cellText(view.pair, editor.cursor));
   if (focus) {
     cell.focus({preventScroll: true});
     cell.scrollIntoView({block: "nearest", inline: "nearest"});
@@ -153,18 +152,28 @@ function dressMatrix(editor, view) {
   if (!grid) return;
   if (!editor.on) {
     grid.removeAttribute("role");
-    for (const cell of grid.querySelectorAll("td[tabindex]")) cell.removeAttribute("tabindex");
+    for (const cell of grid.querySelectorAll("td[tabindex]")) undressCell(view.pair, cell);
     return;
   }
   grid.setAttribute("role", "grid");
-  const {pair} = view;
-  for (const cell of grid.querySelectorAll("tbody td")) {
-    const [source, target] = [cell.parentElement.sectionRowIndex, cell.cellIndex - 1];
-    const words = `${pair.source[source]} – ${pair.target[target]}: `;
-    const text = cell.dataset.edge ? cell.getAttribute("aria-label") : "no link";
-    cell.setAttribute("aria-label", text.startsWith(words) ? text : words + text);
-  }
   putCursor(editor, view, editor.cursor ?? {source: 0, target: 0}, false);
+}
+
+function edgeAt(pair, at) {
+  return pair.edges.find((edge) => edge.source === at.source && edge.target === at.target);
+}
+
+// What the cell under the cursor is called: both words, for it may be all that is read out.
+function cellText(pair, at) {
+  const edge = edgeAt(pair, at);
+  return `${pair.source[at.source]} – ${pair.target[at.target]}: ${edge ? edgeText(pair, edge) : "no link"}`;
+}
+
+function undressCell(pair, cell) {
+  cell.removeAttribute("tabindex");
+  const edge = edgeAt(pair, {source: cell.parentElement.sectionRowIndex, target: cell.cellIndex - 1});
+  if (edge) cell.setAttribute("aria-label", edgeText(pair, edge));
+  else cell.removeAttribute("aria-label");
 }
 
 // Drag from a word to a word of the other side.

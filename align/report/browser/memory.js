@@ -95,12 +95,9 @@ function memorySource(data) {
       return redone;
     },
     counts: () => store.annotations.counts(),
-    // The next pair to be corrected after one, in an order; round again from the beginning.
-    async queue(order, after) {
-      const ordered = inOrder(order);
-      const from = ordered.findIndex((pair) => pair.id === after) + 1;
-      const waiting = [...ordered.slice(from), ...ordered.slice(0, from)];
-      return {id: waiting.find((pair) => pair.annotated === 0 && pair.id !== after)?.id ?? null};
+    // The first pair in an order of which nobody has said anything.
+    async queue(order) {
+      return {id: inOrder(order).find((pair) => pair.annotated === 0)?.id ?? null};
     },
     async summary() { return summaryOf(pairs, data); },
     async lexicon(side, word) { return lexiconOf(pairs, side, word); },

@@ -90,7 +90,7 @@ function serverSource(data, client) {
     clear: (id) => post("/edit", {id, clear: true}),
     undo: () => post("/undo", {}),
     redo: () => post("/redo", {}),
-    queue: (order, after) => get("/queue", {order, after}),
+    queue: (order) => get("/queue", {order}),
     annotator: async (name) => takeIn(await post("/annotator", {name})),
     run: async (run) => takeIn(await post("/run", {run})),
     learn: () => post("/learn", {}),

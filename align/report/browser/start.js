@@ -3,7 +3,7 @@
 const data = JSON.parse(byId("data").textContent);
 const client = data.mode === "explorer" ? makeClient(data.token) : null;
 const source = data.desk ? serverSource(data, client) : memorySource(data);
-const view = {pair: null, drawing: null, cells: new Map(), focus: null, pinned: null, lit: [], asked: 0, told: null};
+const view = {pair: null, drawing: null, cells: new Map(), focus: null, pinned: null, lit: [], asked: 0, told: null, tallest: 0};
 const hiddenKinds = new Set();
 const startFilter = {...NO_FILTER, ...firstFilter()};
 const list = makeList(source, {...startFilter}, {onSelect: showPair, onFilter: filterChanged});
@@ -34,7 +34,7 @@ async function showPair(id) {
   }
   if (mine !== view.asked) return;
   pair.id = id;
-  Object.assign(view, {pair, focus: null, pinned: null});
+  Object.assign(view, {pair, focus: null, pinned: null, tallest: 0});
   editor.cursor = null;
   withEdges(pair, editor.on);
   byId("pair-title").textContent = titleOf(pair);
@@ -158,7 +158,15 @@ function tellReasons(focus) {
   if (same) return;
   view.told = {edges: pair?.edges, focus};
   showReasons(byId("reasons"), pair, focus);
+  keepHeight();
   askWhySoon();
+}
+
+// What is told now may be shorter than before: if the page became shorter with it, what is pointed at could move away.
+function keepHeight() {
+  const height = byId("reasons").offsetHeight;
+  view.tallest = Math.max(view.tallest, height);
+  byId("table").style.marginBottom = `${view.tallest - height}px`;
 }
 
 // Ask the server for the reasons in words, once the pointer rests on a link or a cell.
@@ -183,6 +191,7 @@ function showWhy() {
   const answer = view.pair?.whys?.get(cellKey(view.focus.source, view.focus.target));
   const box = document.querySelector("#reasons .why");
   if (answer && box) fillWhy(box, answer, view.pair);
+  keepHeight();
 }
 
 // The row and the column of the matrix that are pointed at.
@@ -363,6 +372,8 @@ async function start() {
   });
   setUpUpload(source, client, list, desk);
   setUpSaving(list, source, data);
+  // Whoever has pairs wants to see them first.
+  if (byId("add")) byId("add").open = !source.count;
   tabs.offer(source.kind === "server" ? VIEWS : source.count ? ["pairs", "summary", "lexicon"] : ["pairs"]);
   showReasons(byId("reasons"), null, null);
   const address = readAddress(startFilter);
