@@ -223,7 +223,8 @@ class TestPair:
         assert page.locator("#lines .word.on").all_inner_texts() == ["the", "la"]
         # What was opened once stays open for other links.
         page.keyboard.press("Escape")
-        page.hover("#matrix td.sure")
+        assert page.locator("#reasons .bars li").count() == 0
+        page.click("#matrix td.sure")
         assert page.locator("#reasons .bars li").first.is_visible() is True
 
     def test_pointing_at_a_word_lights_all_its_links(self, report):

@@ -9,7 +9,7 @@ async function showComparison(panel, source, state) {
   }
   const other = runs.find((run) => run.id !== current);
   const [a, b] = [state.a ?? String(current), state.b ?? String(other.id)];
-  const form = chooseTwo(runs.map((run) => [String(run.id), run.name]), a, b, "compare", "Run");
+  const form = chooseTwo([...runNames(source.desk)], a, b, "compare", "Run");
   const result = make("div", {class: "result"});
   panel.replaceChildren(make("h2", {}, "Compare"), form, result);
   const answer = await fillWhenReady(result, "Comparing …", () => source.compare(a, b));
@@ -86,7 +86,7 @@ function verdictOf(answer, nameA, nameB) {
   const sure = known && (low > 0 || high < 0);
   const better = a === b ? "Both err alike" : `${a < b ? "A" : "B"} (${a < b ? nameA : nameB}) errs less`;
   const text = `${better}: AER ${percent(a)} for A, ${percent(b)} for B`
-    + (known ? `; difference ${(100 * Math.abs(value)).toFixed(1)} points, 95 % interval ${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)}` : "")
+    + (known ? `; difference ${points(Math.abs(value))} points, 95 % interval ${ends(value, low, high).map(points).join(" to ")}` : "")
     + (known && a !== b ? (sure ? ": more than chance." : ": it may be chance.") : ".");
   return make("p", {class: "verdict"}, text);
 }
@@ -101,4 +101,13 @@ function betterIn(row) {
   const [, low, high] = row.difference ?? [];
   const sure = typeof low === "number" && (low > 0 || high < 0);
   return `${row.errors_a < row.errors_b ? "A" : "B"}${sure ? "" : ", may be chance"}`;
+}
+
+function points(share) {
+  return `${share < 0 ? "−" : ""}${(100 * Math.abs(share)).toFixed(1)}`;
+}
+
+// The ends of an interval as those of a difference that is told without its sign.
+function ends(value, low, high) {
+  return value < 0 ? [-high, -low] : [low, high];
 }

@@ -67,7 +67,7 @@ function serverDesk(bar, source, {onRun, list}) {
   });
 
   function drawRuns() {
-    fillSelect(runs, desk.runs.map((run) => [String(run.id), run.name]), String(desk.current));
+    fillSelect(runs, [...runNames(desk)], String(desk.current));
     name.value = desk.annotator;
     names.replaceChildren(...(desk.annotators ?? []).map((value) => make("option", {value})));
     learn.hidden = !desk.can_learn;

@@ -36,7 +36,19 @@ function setUpLearning(source, {onRun, onLearnt}) {
       await source.run(state.run);
       await onRun();
       onLearnt();
+      await watchLinks(state);
     }
+  }
+
+  // The new model links all pairs behind the page: how many have changed is known in the end.
+  async function watchLinks(state) {
+    const {pairs, linked, current} = await source.status();
+    if (current !== state.run || panel.hidden) return;
+    const now = {...await source.learning(), linked, of: pairs};
+    if (now.state !== "done" || now.run !== state.run) return;
+    drawState(now);
+    if (linked < pairs) setTimeout(() => watchLinks(state).catch(tellTrouble), 2 * ASK_EVERY);
+    else await onRun();
   }
 
   function drawState(state) {
@@ -67,9 +79,11 @@ function setUpLearning(source, {onRun, onLearnt}) {
       }
     });
     const parts = [make("p", {class: "verdict"}, outcome(state))];
-    if (state.changed) {
+    if (state.of === undefined || state.linked < state.of) {
+      parts.push(make("p", {}, `The pairs are being linked anew: ${(state.linked ?? 0).toLocaleString("en")} of ${(state.of ?? source.desk.pairs).toLocaleString("en")}.`));
+    } else if (state.changed) {
       parts.push(make("p", {}, make("a", {href: filterAddress({show: "all", order: "changed"}), id: "show-changed"},
-        `Show the ${counted(state.changed, "pair")} whose links have changed`)));
+        `Show the ${counted(state.changed, "pair")} with other links now`)));
     } else if (state.changed === 0) {
       parts.push(make("p", {}, "No pair has other links now."));
     }

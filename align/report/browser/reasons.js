@@ -23,6 +23,7 @@ function showReasons(container, pair, focus) {
   const explained = edges.filter((edge) => edge.reasons?.length).slice(0, MOST_EXPLAINED);
   parts.push(...explained.map((edge) => reasonsOf(pair, edge, explained.length > 1)));
   if (!explained.length && bothSides(focus)) parts.push(make("div", {class: "why"}));
+  if (!pair.drafting && bothSides(focus)) parts.push(make("p", {class: "note hint"}, "A click keeps it and tells all."));
   container.replaceChildren(...parts.filter(Boolean));
 }
 
@@ -93,10 +94,14 @@ function reasonsOf(pair, edge, several) {
     box.append(make("p", {class: "of"}, quoted(pair.source[edge.source]), " – ", quoted(pair.target[edge.target])));
   }
   box.append(sentencesOf(edge.sentences ?? briefly(edge)));
+  box.append(numbersOf(edge));
+  return box;
+}
+
+function numbersOf(edge) {
   const numbers = make("details", {class: "numbers", open: numbersOpen}, make("summary", {}, "The numbers"), contributions(edge));
   numbers.addEventListener("toggle", () => { numbersOpen = numbers.open; });
-  box.append(numbers);
-  return box;
+  return numbers;
 }
 
 function sentencesOf(sentences) {
@@ -128,9 +133,12 @@ function contributions(edge) {
   return list;
 }
 
-// What the server says of a link or of a missing one: its sentences, the best rival, what would have to be different.
+// Reasons below this share of the largest one are told by their numbers only.
+const LEAST_REASON = 0.04;
+
+// What is known of a link or of a missing one: its reasons, the best rival, what would have to be different.
 function fillWhy(box, answer, pair) {
-  const parts = [sentencesOf(answer.sentences ?? [])];
+  const parts = [answer.reasons?.length ? weighed(answer.reasons) : sentencesOf(answer.sentences ?? [])];
   if (answer.rival?.sentences?.length) {
     const {source, target, sentences} = answer.rival;
     const line = make("p", {class: "rival"}, "The best rival");
@@ -139,5 +147,18 @@ function fillWhy(box, answer, pair) {
   }
   if (answer.needed) parts.push(make("p", {class: "needed"}, answer.needed));
   box.querySelector(".sentences")?.remove();
-  box.prepend(...parts);
+  box.querySelector(".of")?.after(...parts) ?? box.prepend(...parts);
+  if (!box.querySelector(".numbers") && answer.reasons?.length) {
+    const rows = answer.reasons.map(({aspect, score}) => ({name: "", words: aspect, value: score}));
+    box.append(numbersOf({reasons: rows}));
+  }
+}
+
+// Reasons for and against, the weightiest first, each with its sign.
+function weighed(reasons) {
+  const most = Math.max(...reasons.map((reason) => Math.abs(reason.score)));
+  const told = reasons.filter((reason) => Math.abs(reason.score) >= LEAST_REASON * most);
+  return make("ul", {class: "sentences weighed"}, ...told.map(({score, words}) => make("li", {class: score < 0 ? "against" : "for"},
+    make("b", {class: "sign", title: score < 0 ? "against the link" : "for the link"}, score < 0 ? "−" : "+",
+      make("span", {class: "hidden"}, score < 0 ? " against the link: " : " for the link: ")), make("span", {dir: "auto"}, words))));
 }

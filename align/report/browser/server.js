@@ -113,5 +113,12 @@ function asQuery(filter) {
 }
 
 function runName(desk, id) {
-  return desk.runs.find((run) => String(run.id) === String(id))?.name ?? `run ${id}`;
+  return desk.runs.find((run) => String(run.id) === String(id)) ? runNames(desk).get(String(id)) : `run ${id}`;
+}
+
+// Names of runs by their ids: of a file its last part, unless two would be called the same.
+function runNames(desk) {
+  const short = desk.runs.map((run) => run.name.split(/[\\/]/).filter(Boolean).pop() ?? run.name);
+  const unique = new Set(short).size === short.length;
+  return new Map(desk.runs.map((run, index) => [String(run.id), unique ? short[index] : run.name]));
 }

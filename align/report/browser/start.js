@@ -33,6 +33,7 @@ async function showPair(id) {
     return;
   }
   if (mine !== view.asked) return;
+  const atMatrix = editor.on && byId("matrix").contains(document.activeElement);
   pair.id = id;
   Object.assign(view, {pair, focus: null, pinned: null, tallest: 0});
   editor.cursor = null;
@@ -40,6 +41,7 @@ async function showPair(id) {
   byId("pair-title").textContent = titleOf(pair);
   drawHead(pair);
   redraw();
+  if (atMatrix) putCursor(editor, view, {source: 0, target: 0});
   editor.tellState();
   tellAddress();
 }
@@ -127,6 +129,7 @@ function hideKinds() {
 // Highlight a word or a link with all that belongs to it, everywhere, and tell its reasons.
 function light(focus) {
   view.focus = focus;
+  byId("reasons").classList.toggle("kept", Boolean(focus) && sameFocus(focus, view.pinned));
   for (const element of view.lit) element.classList.remove("on");
   view.lit = [];
   byId("lines").classList.toggle("focused", Boolean(focus));
