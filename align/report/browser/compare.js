@@ -13,7 +13,10 @@ async function showComparison(panel, source, state) {
   const result = make("div", {class: "result"});
   panel.replaceChildren(make("h2", {}, "Compare"), form, result);
   const answer = await fillWhenReady(result, "Comparing …", () => source.compare(a, b));
-  if (answer) result.replaceChildren(...comparisonParts(answer, {a, b, source}));
+  if (!answer) return;
+  const {pairs} = await source.status();
+  result.replaceChildren(...unfinished(result, answer.pairs, pairs, "The links of one of the two are still being made"),
+    ...comparisonParts(answer, {a, b, source}));
 }
 
 // Two selects of the same things; another choice turns to the view again.
@@ -78,7 +81,8 @@ function soundness(side) {
 function verdictOf(answer, nameA, nameB) {
   const {aer} = answer;
   if (!aer || typeof rateOf(aer.a) !== "number" || typeof rateOf(aer.b) !== "number") {
-    return make("p", {class: "verdict"}, "No pair has gold or corrections: nobody can say which is right.");
+    return make("p", {class: "verdict"}, answer.pairs ? "No pair has gold or corrections: nobody can say which is right."
+      : "There are no pairs yet that both have linked.");
   }
   const [a, b] = [rateOf(aer.a), rateOf(aer.b)];
   const [value, low, high] = aer.difference ?? [b - a];

@@ -11,17 +11,19 @@ function makeEditor(source, view, {onChange, onShow}) {
     if (sending) return;
     sending = true;
     while (waiting.length) {
-      const {id, ask} = waiting[0];
+      const {id, ask, end} = waiting[0];
       let answer;
       try {
         answer = await ask();
       } catch (error) {
         if (error instanceof Refusal) await refuse(id, error);
         else tellTrouble(new Error(`Not saved yet: ${error.message} ${counted(waiting.length, "change")} will be sent again.`), send);
+        end(false);
         if (error instanceof Refusal) continue;
         break;
       }
       waiting.shift();
+      end(true);
       if (!waiting.length) endTrouble();
       await takeIn(answer, id);
     }
@@ -37,7 +39,7 @@ function makeEditor(source, view, {onChange, onShow}) {
   }
 
   async function takeIn(answer, id) {
-    if (!answer) return;
+    if (!answer || answer.id === null) return; // of a pair that is not here
     const of = answer.id ?? id;
     if (view.pair?.id !== of) {
       if (answer.id !== undefined) await onShow(of);
@@ -49,10 +51,13 @@ function makeEditor(source, view, {onChange, onShow}) {
     onChange();
   }
 
+  // Whether the source has taken it; false where it has to be sent again, or was refused.
   function tell(id, ask) {
-    waiting.push({id, ask});
-    tellState();
-    return send();
+    return new Promise((end) => {
+      waiting.push({id, ask, end});
+      tellState();
+      send();
+    });
   }
 
   function tellState() {
@@ -98,9 +103,7 @@ function makeEditor(source, view, {onChange, onShow}) {
     if (!pair) return;
     pair.annotation = {...pair.annotation, links: draftOf(pair), done: true};
     onChange();
-    await tell(pair.id, () => source.finish(pair.id, true));
-    if (waiting.length) return; // it could not be told
-    await editor.next();
+    if (await tell(pair.id, () => source.finish(pair.id, true))) await editor.next();
   };
   editor.next = async () => {
     try {

@@ -25,7 +25,7 @@ function setUpKeys({list, editor, view, pin, turnEditing, tabs}) {
     const key = event.key.length === 1 ? event.key.toLowerCase() : event.key;
     if (key === "?") byId("keys").showModal();
     else if (key === "Escape") escape();
-    else if (key === "e" && view.pair) turnEditing();
+    else if (key === "e") turnEditing();
     else if (key === "/") byId("search").focus();
     else return editor.on && view.pair ? correcting(event, key) : false;
     return true;

@@ -12,7 +12,9 @@ async function showLexicon(panel, source, state, data) {
     return;
   }
   const answer = await fillWhenReady(result, "Counting …", () => source.lexicon(side, word));
-  if (answer) result.replaceChildren(...lexiconParts(answer, side, source));
+  if (!answer) return;
+  const {pairs, linked} = source.kind === "server" ? await source.status() : {pairs: 0, linked: 0};
+  result.replaceChildren(...unfinished(result, linked, pairs, "Links are still being made"), ...lexiconParts(answer, side, source));
 }
 
 function lexiconForm(data, side, word) {

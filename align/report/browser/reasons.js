@@ -141,9 +141,9 @@ function fillWhy(box, answer, pair) {
   const parts = [answer.reasons?.length ? weighed(answer.reasons) : sentencesOf(answer.sentences ?? [])];
   if (answer.rival?.sentences?.length) {
     const {source, target, sentences} = answer.rival;
-    const line = make("p", {class: "rival"}, "The best rival");
-    if (Number.isInteger(source) && Number.isInteger(target)) line.append(": ", quoted(pair.source[source]), " – ", quoted(pair.target[target]));
-    parts.push(line, sentencesOf(sentences));
+    const known = Number.isInteger(source) && Number.isInteger(target);
+    const names = known ? ["The best rival: ", quoted(pair.source[source]), " – ", quoted(pair.target[target])] : ["Instead:"];
+    parts.push(make("p", {class: "rival"}, ...names), sentencesOf(sentences));
   }
   if (answer.needed) parts.push(make("p", {class: "needed"}, answer.needed));
   box.querySelector(".sentences")?.remove();

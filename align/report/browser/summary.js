@@ -3,7 +3,9 @@
 async function showSummary(panel, source) {
   const answer = await fillWhenReady(panel, "Counting …", () => source.summary());
   if (!answer) return;
-  panel.replaceChildren(make("h2", {}, "Summary"), figureCards(answer), ...charts(answer), ...wordTables(answer));
+  panel.replaceChildren(make("h2", {}, "Summary"),
+    ...unfinished(panel, answer.linked ?? answer.pairs, answer.pairs, "Links are still being made"),
+    figureCards(answer), ...charts(answer), ...wordTables(answer));
 }
 
 // Ask for what a view shows: null where it failed, which the view tells, or where another view has been turned to.
@@ -136,4 +138,19 @@ function tableFigure(title, note, head, rows, cells, plain, most = 15) {
     parts.push(more);
   }
   return make("figure", {class: "tabular"}, ...parts);
+}
+
+// Links are made behind the page: until all are there, say so and count again now and then.
+const AGAIN = 2000; // milliseconds
+
+function unfinished(panel, done, all, what) {
+  if (done >= all) return [];
+  const mine = panel.dataset.asked;
+  setTimeout(() => {
+    if (!panel.isConnected || panel.closest("[hidden]") || panel.dataset.asked !== mine) return;
+    tabs.renew();
+  }, AGAIN);
+  const bar = make("progress", {max: all, value: done, "aria-label": what});
+  return [make("p", {class: "unfinished", role: "status"}, bar,
+    ` ${what}: ${done.toLocaleString("en")} of ${counted(all, "pair")} so far. What stands here is of those, and fills itself.`)];
 }
