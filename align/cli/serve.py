@@ -23,6 +23,7 @@ from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, say
 from align.core.errors import InputError, LiaisonError, WorkError
+from align.core.files import held, remove_left
 from align.core.signals import removed_after
 from align.explorer.annotations import check_name
 from align.explorer.desk import MOST_TOKENS, Desk
@@ -35,6 +36,9 @@ from align.links import FORMATS
 from align.model.aligner import Aligner
 from align.model.shipped import bare_weights, find_model
 from align.report import Fact, as_json, model_facts, render
+
+# What folders of scratch files are called first.
+_SCRATCH = "liaison-desk-"
 
 EXAMPLES = (
     "serve",
@@ -134,9 +138,10 @@ def run(args: argparse.Namespace) -> int:
 
 @contextmanager
 def _desk(aligner: Aligner, model: str, **options: Any) -> Iterator[Desk]:
-    """Give a desk, whose scratch files go in the end."""
-    scratch = Path(tempfile.mkdtemp(prefix="liaison-desk-"))
-    with removed_after(scratch):
+    """Give a desk, whose scratch files go in the end; those that killed servers have left go before."""
+    remove_left(Path(tempfile.gettempdir()), _SCRATCH)
+    scratch = Path(tempfile.mkdtemp(prefix=_SCRATCH))
+    with removed_after(scratch), held(scratch / "lock"):
         desk = Desk(aligner, model, scratch=scratch, on_note=say, gap_curve=_gap_curve(model), **options)
         try:
             yield desk

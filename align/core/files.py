@@ -7,6 +7,7 @@ import io
 import os
 import re
 import shutil
+import stat
 import sys
 import uuid
 import zlib
@@ -197,6 +198,35 @@ def _remove_left(path: Path) -> None:
             opened.callback(os.close, descriptor)
             if _lock(descriptor):
                 left.unlink()
+
+
+@contextmanager
+def held(path: Path) -> Iterator[None]:
+    """Make a file and lock it until the end of the block, or of the process: see :func:`remove_left`."""
+    descriptor = _held(path) if sys.platform != "win32" else os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+    try:
+        yield
+    finally:
+        os.close(descriptor)
+
+
+def remove_left(parent: Path, prefix: str, *, lock: str = "lock") -> None:
+    """Remove the folders of one's own whose names begin so and whose lock nobody holds any more.
+
+    What killed processes have left, that is; a folder without the file ``lock`` stays, and so does what is
+    reached by a symbolic link. Where there are no locks nothing is removed.
+    """
+    if sys.platform == "win32":
+        return
+    for folder in parent.glob(f"{prefix}*"):
+        with suppress(OSError), ExitStack() as opened:
+            found = folder.lstat()
+            if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():
+                continue
+            descriptor = os.open(folder / lock, os.O_RDWR | os.O_NOFOLLOW)
+            opened.callback(os.close, descriptor)
+            if _lock(descriptor):
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def _held(path: Path) -> int:

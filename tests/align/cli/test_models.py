@@ -310,12 +310,12 @@ class TestExplain:
 
 
 def test_serve_says_which_model_it_shows(capsys, monkeypatch, model):
-    def taken(port, page, answer, *, on_fault):
-        told.append(page)
+    def taken(port, page, routes, *, token, on_fault):
+        told.append(page().replace(token, "token"))
         raise OSError(errno.EADDRINUSE, "taken")
 
     told = []
-    monkeypatch.setattr(serve, "make_server", taken)
+    monkeypatch.setattr(serve, "make_desk_server", taken)
     monkeypatch.setattr(shipped, "FOLDERS", (model.parent,))
     for words in ([], ["--model", "toy"]):
         assert main(["serve", *words]) == 2
@@ -343,7 +343,7 @@ def test_every_command_that_compiles_says_so(run, monkeypatch):
 
     monkeypatch.setattr(loading, "compiling", compiling)
     monkeypatch.setattr(loading, "TOLD", "it compiles")  # TOLD itself the fixture leaves out
-    monkeypatch.setattr(serve, "make_server", lambda *port, **on_fault: Server())
+    monkeypatch.setattr(serve, "make_desk_server", lambda *port, **told: Server())
     words = {
         "links": "-i rows",
         "explain": "--source a --target b",
