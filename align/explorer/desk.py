@@ -46,6 +46,9 @@ _REASONS = 8
 # Selections whose pairs are kept, eight bytes a pair.
 _KEPT = 16
 
+# Pairs whose reasons are worked out at the same time: each takes some megabytes meanwhile.
+_SCORED_AT_ONCE = 2
+
 Note = Callable[[str], None]
 
 
@@ -107,6 +110,7 @@ class Desk:
         self._editing = threading.RLock()
         self._reader: threading.Thread | None = None
         self._loading = threading.Lock()
+        self._scoring = threading.BoundedSemaphore(_SCORED_AT_ONCE)
         self.ended = False
         self._found: OrderedDict[Any, np.ndarray] = OrderedDict()
         self._roots: dict[int, int] = {}
@@ -258,8 +262,8 @@ class Desk:
 
     def paste(self, source: Any, target: Any) -> dict[str, Any]:
         """Return one pair with its links and their reasons, and keep it."""
-        aligner = self._aligner()
-        found = explained(aligner, source, target)
+        with self._scoring:
+            found = explained(self._aligner(), source, target)
         (pair,) = found["pairs"]
         subject = Subject("own", 1, pair["source"], pair["target"])
         with self._editing:
@@ -310,7 +314,8 @@ class Desk:
         if aligner is not None and not aligner.untrained and row["links"]:
             longest = max(len(row["source"]), len(row["target"]))
             if longest <= MOST_TOKENS:
-                reasons = reasons_of(aligner.explain(row["source"], row["target"]))
+                with self._scoring:
+                    reasons = reasons_of(aligner.explain(row["source"], row["target"]))
         links = [Link(source, target, True, trust) for source, target, trust in row["links"]]
         gold = row["gold"]
         found = as_json(
@@ -346,7 +351,8 @@ class Desk:
             raise RequestError(409, "links of a file have no reasons: choose the run of a model")
         if max(map(len, _sides(subject))) > MOST_TOKENS:
             raise RequestError(409, f"reasons are told of pairs of at most {MOST_TOKENS} words a side")
-        return why(aligner, *_sides(subject), source, target)
+        with self._scoring:
+            return why(aligner, *_sides(subject), source, target)
 
     def table(self, run: int) -> Table | None:
         """Return what looks words up in the table of a run's model, None where it has none."""
