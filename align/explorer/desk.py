@@ -365,13 +365,18 @@ class Desk:
         return Translations(resources.lexicon, resources.source_vocabulary, resources.target_vocabulary).of
 
     def next_to_do(self, order: str, after: int | None) -> int | None:
-        """Return the next pair of the queue that nothing is said of, None where there is none."""
+        """Return the next pair of the queue that nothing is said of, None where there is none.
+
+        Nor is anything said of another pair of the same words: it would teach nothing more.
+        """
         ids = self.found(queries.Selection(self.current, (), order))
         with self.store.reading() as connection:
             said = [
                 pair
                 for (pair,) in connection.execute(
-                    "SELECT pair FROM annotation WHERE annotator = ?", (self.store.annotator,)
+                    "SELECT id FROM pair WHERE digest IN (SELECT digest FROM annotation JOIN pair"
+                    " ON pair.id = annotation.pair WHERE annotator = ?)",
+                    (self.store.annotator,),
                 )
             ]
         start = 0
