@@ -21,7 +21,7 @@ from align.explorer.summary import ROWS, SAMPLES, between, flat_links, numbered,
 from align.text.normalise import lookup_key
 
 # Rows that are read at once.
-_BLOCK = 1000
+_BLOCK = 400
 
 # Pairs from all over the text that frequent words are counted in, and the least count of such a word.
 _SAMPLED = 2000

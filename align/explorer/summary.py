@@ -33,7 +33,7 @@ ROWS = 50
 SAMPLES = 1000
 
 # Rows that are read at once.
-_BLOCK = 2000
+_BLOCK = 500
 
 # A link of a pair in one number: pair, source and target token; sides have less than a million tokens.
 _SIDE = np.int64(1 << 20)

@@ -1,6 +1,7 @@
 """The summary of a run against a plain recount of the same pairs."""
 
 import json
+import tracemalloc
 from collections import Counter
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from align.core.errors import InputError
 from align.evaluation import metrics
+from align.explorer import comparison
 from align.explorer import summary as module
 from align.explorer.store import Store
 from align.explorer.summary import BARS, BINS, flat_links, gap_curve_of, summary
@@ -187,3 +189,26 @@ def test_the_curve_of_training(tmp_path):
     path.write_bytes(b"passes,gap,primal\n\xff,1,2\n")
     with pytest.raises(InputError, match=r"history\.csv: no table"):
         gap_curve_of(tmp_path)
+
+
+def test_memory_does_not_grow_with_the_pairs(tmp_path, monkeypatch):
+    """Of four times the pairs of the same words, summary and comparison take no more at once."""
+    monkeypatch.setattr(module, "_BLOCK", 20)
+    monkeypatch.setattr(comparison, "_BLOCK", 20)
+    peaks = []
+    for pairs in (150, 600):
+        made = desks.made(tmp_path / f"{pairs}.sqlite", pairs=pairs)
+        with made.store.reading() as connection:
+            for analysis in (
+                lambda connection: summary(connection, 0, samples=1),
+                lambda connection: comparison.compare(connection, 0, 1, annotator="annotator", samples=1),
+            ):
+                analysis(connection)  # what is imported and kept for good
+                tracemalloc.start()
+                analysis(connection)
+                peaks.append(tracemalloc.get_traced_memory()[1])
+                tracemalloc.stop()
+        made.store.close()
+    few, few_compared, many, many_compared = peaks
+    assert many < 1.5 * few
+    assert many_compared < 1.5 * few_compared
