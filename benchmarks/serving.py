@@ -10,6 +10,7 @@ from __future__ import annotations
 import argparse
 import json
 import math
+import os
 import random
 import socket
 import subprocess
@@ -83,6 +84,11 @@ class Served(NamedTuple):
         if status != 200:
             raise WorkError(f"{path}: {status} {answer}; look at {self.errors}")
         return answer
+
+    def cpu(self) -> float:
+        """Return the seconds of processor that the server has taken."""
+        fields = Path(f"/proc/{self.process.pid}/stat").read_text(encoding="utf-8").rsplit(")", 1)[1].split()
+        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 
     def memory(self) -> int:
         """Return the resident memory of the server, in bytes."""
@@ -220,13 +226,15 @@ def pages(served: Served) -> list[dict[str, Any]]:
     for name, filter in FILTERS.items():
         for order in ORDERS if not filter else ("number", "unsure", "worst", "random"):
             times, total = [], 0
+            before = served.cpu()
             for share in (0.0, 0.5, 1.0):
                 offset = max(0, int(share * total) - 50)
                 began = time.monotonic()
                 answer = served.get("/pairs", order=order, offset=offset, limit=50, **filter)
                 times.append(time.monotonic() - began)
                 total = answer["total"]
-            rows.append({"filter": name, "order": order, "found": total, "seconds": times})
+            took = {"seconds": times, "cpu_seconds": served.cpu() - before}
+            rows.append({"filter": name, "order": order, "found": total, **took})
     return rows
 
 
@@ -348,7 +356,7 @@ def steady(served: Served, rate: int, seconds: int, seed: int) -> dict[str, Any]
                 return "status", "/status", None
         return "pair", address("/pair", {"id": pair}), None
 
-    start = time.monotonic() + 1
+    before, start = served.cpu(), time.monotonic() + 1
     with ThreadPoolExecutor(4 * rate) as pool:
         for place in range(rate * seconds):
             pool.submit(one, start + place / rate, *asked(place))
@@ -356,6 +364,7 @@ def steady(served: Served, rate: int, seconds: int, seed: int) -> dict[str, Any]
             time.sleep(max(0.0, start + (place - rate) / rate - time.monotonic()))
     return {
         "requests": rate * seconds,
+        "cpu_seconds": served.cpu() - before,
         "failed": failed[:5],
         **{name: quantile(times, share) for name, share in (("p50", 0.5), ("p99", 0.99), ("slowest", 1.0))},
         "p99_of": {kind: quantile(some, 0.99) for kind, some in sorted(kinds.items())},
@@ -396,6 +405,10 @@ def report(found: Mapping[str, Any]) -> list[str]:
             "what": "p99 by kind, ms",
             "figure": ", ".join(f"{kind} {1000 * each:.0f}" for kind, each in steady["p99_of"].items()),
         },
+        {
+            "what": "CPU a request, ms",
+            "figure": f"{1000 * steady['cpu_seconds'] / steady['requests']:.1f}",
+        },
         {"what": "failed", "figure": str(len(steady["failed"]))},
         {
             "what": "memory before and after that, MiB",
@@ -408,6 +421,7 @@ def report(found: Mapping[str, Any]) -> list[str]:
             "filter": row["filter"],
             "order": row["order"],
             "found": str(row["found"]),
+            "CPU of the three, ms": f"{1000 * row['cpu_seconds']:.0f}",
             "first, middle, last page, ms": ", ".join(f"{1000 * each:.0f}" for each in row["seconds"]),
         }
         for row in found["pages"]

@@ -113,6 +113,8 @@ class Desk:
         self._scoring = threading.BoundedSemaphore(_SCORED_AT_ONCE)
         self.ended = False
         self._found: OrderedDict[Any, np.ndarray] = OrderedDict()
+        self._facts: dict[int, queries.Facts] = {}
+        self._finding = threading.Lock()
         self._roots: dict[int, int] = {}
         self.gap_curves: dict[int, Sequence[Sequence[float | None]]] = {}
         self.add_model(name, aligner, gap_curve=gap_curve)
@@ -281,22 +283,25 @@ class Desk:
 
     def found(self, wanted: queries.Selection) -> np.ndarray:
         """Return the pairs that are looked for, in order; kept until something of it changes."""
-        text = " ".join(
-            [*(each.text for each in wanted.conditions), *map(str, queries.columns(wanted.order))]
+        versions = dict(self.store.versions)
+        text = " ".join([*(each.text for each in wanted.conditions), *queries.columns(wanted.order)])
+        # Texts of conditions and names of facts that depend on more than the pairs.
+        judged = ("j.", "annotation", "fault", "aer")
+        of_links = (*judged, "l.", "word_link", "unlinked", "links", "confidence", "trust", "changed")
+        key = (
+            *(wanted, self.store.annotator, versions["pairs"]),
+            versions["links"] if any(mark in text for mark in of_links) else None,
+            versions["annotations"] if any(mark in text for mark in judged) else None,
         )
-        versions = [self.store.versions["pairs"]]
-        if any(mark in text for mark in ("l.", "word_link", "unlinked", "fault", "links")):
-            versions.append(self.store.versions["links"])
-        if any(mark in text for mark in ("j.", "annotation", "fault")):
-            versions.append(self.store.versions["annotations"])
-        key = (wanted, self.store.annotator, tuple(versions), len(versions))
-        with self._editing:
+        with self._finding:
             if key in self._found:
                 self._found.move_to_end(key)
                 return self._found[key]
+            facts = self._facts.setdefault(wanted.run, queries.Facts(wanted.run))
+            facts.refresh(versions)
         with self.store.reading() as connection:
-            found = queries.find(connection, wanted)
-        with self._editing:
+            found = queries.find(connection, wanted, facts)
+        with self._finding:
             self._found[key] = found
             while len(self._found) > _KEPT:
                 self._found.popitem(last=False)

@@ -17,28 +17,28 @@ from align.text.normalise import lookup_key
 SHOWN = ("all", "test", "train", "gold", "corpus", "own", "annotated", "done", "todo", "judged")
 ERRORS = ("any", "errors", "wrong", "missed", "unlinked")
 
-# Orders as columns, each with whether the largest comes first; unknown values come last in either.
+# Orders by what is known of pairs, each with whether the largest comes first; unknown values come last in
+# either, then the number decides. ``trust`` is the score, or else the confidence.
 _ORDERS: dict[str, tuple[tuple[str, bool], ...]] = {
     "number": (),
-    "backwards": (("p.id", True),),
-    "worst": (
-        ("j.aer", True),
-        ("j.wrong + j.missed", True),
-        ("COALESCE(l.score, l.confidence)", False),
-    ),
-    "best": (("j.aer", False), ("COALESCE(l.score, l.confidence)", True)),
-    "unsure": (("l.confidence", False),),
-    "confident": (("l.confidence", True),),
-    "longest": (("p.words", True),),
-    "shortest": (("p.words", False),),
-    "rarest": (("p.rarity", False),),
-    "changed": (("l.changed", True),),
-    "random": (),
+    "backwards": (("id", True),),
+    "worst": (("aer", True), ("faults", True), ("trust", False)),
+    "best": (("aer", False), ("trust", True)),
+    "unsure": (("confidence", False),),
+    "confident": (("confidence", True),),
+    "longest": (("words", True),),
+    "shortest": (("words", False),),
+    "rarest": (("rarity", False),),
+    "changed": (("changed", True),),
+    "random": (("random", False),),
 }
 ORDERS = tuple(_ORDERS)
 
 # So many tokens of a side are in a row of the list.
 _TOKENS = 60
+
+# Rows of facts that are read at a time.
+_ROWS = 4096
 
 _TERM = re.compile(r'"([^"]*)"?|[^\s"]+')
 
@@ -122,32 +122,103 @@ def selection(given: Mapping[str, str], *, current: int, annotator: str, runs: f
     return Selection(run, tuple(found), order, None if other < 0 else other)
 
 
-def find(connection: sqlite3.Connection, wanted: Selection, *, seed: int = 0) -> np.ndarray:
+def find(connection: sqlite3.Connection, wanted: Selection, facts: Facts | None = None) -> np.ndarray:
     """Return the pairs that are looked for, in order; int64, shape (N,).
 
-    ``seed`` is that of the order ``random``, which is the same whatever else is asked for.
+    ``facts`` are what is known of pairs, where they are at hand.
     """
     text = " AND ".join(condition.text for condition in wanted.conditions)
-    values = [value for condition in wanted.conditions for value in condition.values]
-    keys = [
-        f"{column} {'DESC' if largest else 'ASC'} NULLS LAST" for column, largest in _ORDERS[wanted.order]
-    ]
     tables, bound = "pair p", []
-    needed = " ".join([text, *keys])
-    if "l." in needed:
-        tables += " LEFT JOIN links l ON l.run = ? AND l.pair = p.id"
-        bound.append(wanted.run)
-    if "j." in needed:
-        tables += " LEFT JOIN judged j ON j.run = ? AND j.pair = p.id"
-        bound.append(wanted.run)
+    for name, table in (("l", "links"), ("j", "judged")):
+        if f"{name}." in text:
+            tables += f" LEFT JOIN {table} {name} ON {name}.run = ? AND {name}.pair = p.id"
+            bound.append(wanted.run)
+    values = [value for condition in wanted.conditions for value in condition.values]
     rows = connection.execute(
-        f"SELECT p.id FROM {tables} {f'WHERE {text}' if text else ''} ORDER BY {', '.join([*keys, 'p.id'])}",
-        [*bound, *values],
+        f"SELECT p.id FROM {tables} {f'WHERE {text}' if text else ''}", [*bound, *values]
     )
-    found = np.fromiter((row[0] for row in rows), dtype=np.int64)
-    if wanted.order == "random":
-        found = found[np.argsort(_mixed(found, seed), kind="stable")]
-    return found
+    found = np.sort(np.fromiter((row[0] for row in rows), dtype=np.int64))
+    by = _ORDERS[wanted.order]
+    if not by or not len(found):
+        return found
+    known = Facts(wanted.run) if facts is None else facts
+    # The last key decides first.
+    keys = [key for name, largest in reversed(by) for key in _key(known.of(connection, name, found), largest)]
+    return found[np.lexsort([found, *keys])]
+
+
+def _key(values: np.ndarray, largest: bool) -> tuple[np.ndarray, np.ndarray]:
+    """Return what sorts values up, or down, with those that are not known last."""
+    unknown = np.isnan(values)
+    return np.where(unknown, 0.0, -values if largest else values), unknown
+
+
+class Facts:
+    """What the pairs of a run can be ordered by, read when it is first asked for; NaN where it is not known.
+
+    Parameters
+    ----------
+    run : int
+        Whose links, and how these are judged.
+    """
+
+    def __init__(self, run: int) -> None:
+        self._run = run
+        self._columns: dict[str, np.ndarray] = {}
+        self._versions: dict[str, tuple[int, ...]] = {}
+
+    def refresh(self, versions: Mapping[str, int]) -> None:
+        """Forget what may have changed since: see :attr:`align.explorer.store.Store.versions`."""
+        for names, (_, _, depends) in _FACTS.items():
+            version = tuple(versions[name] for name in depends)
+            for name in names:
+                if self._versions.get(name) != version:
+                    self._columns.pop(name, None)
+                    self._versions[name] = version
+
+    def of(self, connection: sqlite3.Connection, name: str, pairs: np.ndarray) -> np.ndarray:
+        """Return one fact of some pairs, float64, shape (N,)."""
+        if name == "id":
+            return pairs.astype(np.float64)
+        if name == "random":
+            # 53 bits are kept, which is all that an order needs.
+            return _mixed(pairs, 0).astype(np.float64)
+        if name == "trust":
+            score = self.of(connection, "score", pairs)
+            return np.where(np.isnan(score), self.of(connection, "confidence", pairs), score)
+        column = self._columns.get(name)
+        if column is None:
+            self._columns |= self._read(connection, next(group for group in _FACTS if name in group))
+            column = self._columns[name]
+        inside = pairs < len(column)
+        return np.where(inside, column[np.where(inside, pairs, 0)], np.nan)
+
+    def _read(self, connection: sqlite3.Connection, names: tuple[str, ...]) -> dict[str, np.ndarray]:
+        question, of_run, _ = _FACTS[names]
+        (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM pair").fetchone()
+        table = np.full((last + 1, len(names)), np.nan)
+        rows = connection.execute(question, (self._run,) if of_run else ())
+        while some := rows.fetchmany(_ROWS):
+            found = np.array(some, dtype=np.float64)
+            table[found[:, 0].astype(np.int64)] = found[:, 1:]
+        return dict(zip(names, table.T.copy(), strict=True))
+
+
+# Facts that are read together, each group with its question, whether that is of a run, and what changes it.
+# Indices answer the questions by themselves: links and tokens are not read.
+_FACTS: dict[tuple[str, ...], tuple[str, bool, tuple[str, ...]]] = {
+    ("confidence", "score", "changed"): (
+        "SELECT pair, confidence, score, changed FROM links INDEXED BY links_facts WHERE run = ?",
+        True,
+        ("pairs", "links"),
+    ),
+    ("aer", "faults"): (
+        "SELECT pair, aer, wrong + missed FROM judged WHERE run = ?",
+        True,
+        ("pairs", "links", "annotations"),
+    ),
+    ("words", "rarity"): ("SELECT id, words, rarity FROM pair INDEXED BY pair_facts", False, ("pairs",)),
+}
 
 
 def columns(order: str) -> list[str]:
