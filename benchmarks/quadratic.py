@@ -248,7 +248,7 @@ def measure(gold: Gold, edges: Edges, phi: np.ndarray) -> Measured:
             certified += len(part)
         seconds += taken / len(edges)
         own = [gold.known[pair] for pair in part]
-        counts[part] = statistics(surface_links(_lists(links, chosen), gold.corpus.take(part)), own)
+        counts[part] = statistics(surface_links(links_of_pairs(links, chosen), gold.corpus.take(part)), own)
     return Measured(counts, q, gap, certified, seconds, training_seconds)
 
 
@@ -280,7 +280,7 @@ def _timed(function: Callable[..., Any], *arrays: np.ndarray) -> tuple[Any, floa
     return result, min(taken)
 
 
-def _lists(links: np.ndarray, edges: Edges) -> list[list[Link]]:
+def links_of_pairs(links: np.ndarray, edges: Edges) -> list[list[Link]]:
     found = []
     for pair, (_, m) in enumerate(edges.shapes.tolist()):
         own = np.flatnonzero(links[edges.offsets[pair] : edges.offsets[pair + 1]]).tolist()

@@ -27,7 +27,7 @@ from align.problems.labels import Labels
 from align.problems.matching import MatchingProblem
 from align.problems.multilabel import MultilabelProblem, all_edges
 from align.problems.protocol import Problem
-from align.solvers import SOLVERS, Fit, Row
+from align.solvers import SOLVERS, Fit, Progress, Row, Solver
 from benchmarks import hansards
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import drawing, facts, markdown, tell, write_csv
@@ -37,7 +37,10 @@ from benchmarks.runs import Pipeline, pipeline_of
 from pipeline.stages.train.plots import training_curve
 
 # Options a solver is also run with: a name for the tables, the solver and its options.
-VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {"bcfw, no cache": ("bcfw", {"cache": 0})}
+VARIANTS: dict[str, tuple[str, dict[str, Any]]] = {
+    "bcfw, no cache": ("bcfw", {"cache": 0}),
+    "extragradient, s of edges kept": ("extragradient", {"memory": "edges"}),
+}
 
 # Gaps relative to the primal whose first pass the table tells.
 LEVELS = (1e-1, 1e-2, 1e-3, 1e-4)
@@ -231,16 +234,42 @@ def alignment_problem(featurize: Path, label: Path) -> MatchingProblem:
     return MatchingProblem(edges, labels, pairs=np.flatnonzero(labels.counts() > 0))
 
 
-def solve(task: Task, name: str, *, passes: int, seconds: float, seed: int) -> Run:
-    """Run a solver, or a variant, once to compile its kernels and once to be measured."""
-    solver, options = VARIANTS.get(name, (name, {}))
-    first = SOLVERS[solver](lam=task.lam, passes=1, seed=seed, **options)
-    first.run(task.problem)
-    cpu = [0.0]
+def solve(
+    task: Task,
+    name: str,
+    *,
+    passes: int,
+    seconds: float,
+    seed: int,
+    tolerance: float = LEVELS[-1],
+    look: Callable[[Solver[Any], Progress], None] | None = None,
+) -> Run:
+    """Run a solver, or a variant, once to compile its kernels and once to be measured.
+
+    ``look(solver, progress)`` is called after each pass; its time is not counted.
+    """
+    whole = solver_of(name, task.lam, seed)
+    replace(whole, passes=1).run(task.problem)
+    cpu, idle = [0.0], 0.0
     begun = time.process_time()
-    whole = replace(first, passes=passes, tolerance=LEVELS[-1], time_limit=seconds)
-    fit = whole.run(task.problem, on_pass=lambda _: cpu.append(time.process_time() - begun))
+
+    def on_pass(progress: Progress) -> None:
+        nonlocal idle
+        now = time.process_time()
+        cpu.append(now - begun - idle)
+        if look is not None:
+            look(whole, progress)
+            idle += time.process_time() - now
+
+    whole = replace(whole, passes=passes, tolerance=tolerance, time_limit=seconds)
+    fit = whole.run(task.problem, on_pass=on_pass)
     return Run(name, fit, points_of(fit.history, cpu))
+
+
+def solver_of(name: str, lam: float, seed: int) -> Solver[Any]:
+    """Return a solver, or a variant, with its options."""
+    solver, options = VARIANTS.get(name, (name, {}))
+    return SOLVERS[solver](lam=lam, seed=seed, **options)
 
 
 def points_of(history: Sequence[Row], cpu: Sequence[float]) -> list[Point]:
@@ -310,6 +339,11 @@ def write_points(path: Path, runs: Sequence[Run]) -> None:
 
 def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
     """Draw the least relative gap so far against passes, calls and CPU seconds into a PNG file."""
+    gap_figure(title, runs).savefig(path, metadata={"Software": None})
+
+
+def gap_figure(title: str, runs: Sequence[Run]) -> Any:
+    """Return that figure."""
     figure = drawing(14, 4.5)
     figure.suptitle(title)
     panels = figure.subplots(1, 3, sharey=True)
@@ -324,7 +358,7 @@ def plot(path: Path, title: str, runs: Sequence[Run]) -> None:
     handles, names = panels[-1].get_legend_handles_labels()
     if handles:
         figure.legend(handles, names, fontsize="small", loc="outside right center")
-    figure.savefig(path, metadata={"Software": None})
+    return figure
 
 
 if __name__ == "__main__":
