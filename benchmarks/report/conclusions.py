@@ -22,18 +22,17 @@ def conclusions(sections: list[Section]) -> list[str]:
         worst = max(by_key["lam"], key=lambda lam: by_key["lam"][lam])
         said.append(
             f"Of the strengths of regularisation lam = {best} has the lowest AER, "
-            f"{_percent(by_key['lam'][best])}; "
-            f"lam = {worst} the highest, {_percent(by_key['lam'][worst])}."
+            f"{_percent(by_key['lam'][best])}; lam = {worst} the highest, "
+            f"{_percent(by_key['lam'][worst])}."
         )
     if "approximate" in by_key:
         worst = max(by_key["approximate"], key=lambda name: by_key["approximate"][name]["missed"])
         found = by_key["approximate"][worst]
         held = all(each["missed"] <= each["bound"] for each in by_key["approximate"].values())
         said.append(
-            f"Approximate oracles: the bound of theory "
-            f"{'held in every row' if held else 'was broken'}, and is far above what is "
-            f"measured; the costliest was {worst}, {found['missed']:.3g} short of the maximum where "
-            f"the bound is {found['bound']:.3g}."
+            f"Approximate oracles: the bound of theory {'held in every row' if held else 'was broken'}, "
+            f"and is far above what is measured; the costliest was {worst}, {found['missed']:.3g} short of "
+            f"the maximum where the bound is {found['bound']:.3g}."
         )
     return said
 
@@ -42,9 +41,8 @@ def _first(values: dict[str, Any]) -> str:
     _, (_, first), *_, (new, last) = values.items()
     return (
         f"The experiment of 2019 (concatenated vectors, cosine labels) makes {first['links']} links where "
-        f"{first['sure']} are sure, {first['right']} of them right, AER {_percent(first['aer'])}; "
-        f"{new} bring "
-        f"{_percent(last['aer'])}. It was the features, not the solver."
+        f"{first['sure']} are sure, {first['right']} of them right, AER {_percent(first['aer'])}; {new} "
+        f"bring {_percent(last['aer'])}. It was the features, not the solver."
     )
 
 

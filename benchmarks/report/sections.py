@@ -111,25 +111,19 @@ def first_experiment(setup: Setup) -> Section:
     old, best = section.values[rows[1][0]], section.values[rows[-1][0]]
     section.text(
         f"lam = {LAM}; error rates on {len(text.gold.judged)} annotated pairs that nothing was learnt "
-        f"from. The labels "
-        f"of 2019 are the nearest word by cosine, made a matching; loss L1. Vectors of both languages "
-        f"lie in one space."
+        "from. The labels of 2019 are the nearest word by cosine, made a matching; loss L1. Vectors of "
+        "both languages lie in one space."
     )
     section.table(table)
     section.text(
         f"With concatenated vectors {old['links']} links are made where {old['sure']} are sure, and "
-        f"{old['right']} of them are "
-        f"right, AER {100 * old['aer']:.1f} %. The score of a link is then w_s'x_j + w_t'y_k, a "
-        f"number of the one word "
-        "plus a number of the other: every matching of the same words has the same score, so that "
-        "nothing can be learnt of "
-        "who translates whom, only which words are linked at all. For most words a wrong link costs "
-        "more than a right one "
-        "gains, and the best weights leave them alone. The oracle has no part in that: linear "
-        "program and assignment have the "
-        "same minimum. Features of both words together (cosine, statistics, position, spelling) "
-        "bring the AER to "
-        f"{100 * best['aer']:.1f} %."
+        f"{old['right']} of them are right, AER {100 * old['aer']:.1f} %. The score of a link is then "
+        "w_s'x_j + w_t'y_k, a number of the one word plus a number of the other: every matching of the "
+        "same words has the same score, so that nothing can be learnt of who translates whom, only which "
+        "words are linked at all. For most words a wrong link costs more than a right one gains, and the "
+        "best weights leave them alone. The oracle has no part in that: linear program and assignment "
+        "have the same minimum. Features of both words together (cosine, statistics, position, spelling) "
+        f"bring the AER to {100 * best['aer']:.1f} %."
     )
     return section
 
@@ -148,11 +142,11 @@ def _size(setup: Setup, pairs: int, error: Callable[[np.ndarray], float]) -> Sec
     used = {name: memory(task, name, seed=setup.limits.seed) for name in setup.names}
     section.text(
         f"n = {n:,} pairs with sampled links, d = {task.problem.d} features, lam = {task.lam}; at most "
-        f"{setup.limits.passes} passes and {setup.limits.seconds:g} seconds a run. Cells: passes / "
-        f"oracle calls (of the "
-        "extragradient solvers those of the certificate alone; a pass of theirs projects every pair "
-        "twice) / CPU seconds, "
-        "until the gap of the iterate or of the average is at most that share of the primal."
+        f"{setup.limits.passes} passes and {setup.limits.seconds:g} seconds a run. Cells: passes / oracle "
+        "calls (of the extragradient solvers those of the certificate alone; a pass of theirs projects "
+        "every pair twice) / CPU seconds, until the gap of the iterate or of the average is at most that "
+        "share of the primal. extragradient and extragradient-kl are the memory-efficient form; with s of "
+        "edges kept it is the plain one."
     )
     section.table([_line(own, used[own.name]) for own in found])
     section.figure(
@@ -215,8 +209,8 @@ def reason(own: Measured) -> str:
     last = points[-1]
     a_pass = last.cpu_seconds / max(last.passes, 1)
     ended = (
-        f"ended by the {fit.status} after {fit.passes} passes of {a_pass:.2g} CPU s, "
-        f"gap {own.share:.3g} of the primal"
+        f"ended by the {fit.status} after {fit.passes} passes of {a_pass:.2g} CPU s, gap {own.share:.3g} "
+        "of the primal"
     )
     solver = VARIANTS.get(own.name, (own.name, {}))[0]
     if solver == "fw":
@@ -224,9 +218,8 @@ def reason(own: Measured) -> str:
         return f"{ended}: one step a pass, and C_f is up to n = {n:,} times the curvature of bcfw"
     if solver.startswith("extragradient"):
         return (
-            f"{ended}: two projections a pair and pass, and the step is 1/Lip, which falls as pairs "
-            f"are added, while the "
-            "weights have as far to go"
+            f"{ended}: two projections a pair and pass, and the step is 1/Lip, which falls as pairs are "
+            "added, while the weights have as far to go"
         )
     if solver == "subgradient":
         return f"{ended}: steps 1/(lam t) forget the first, long ones as 1/t only"
@@ -289,11 +282,9 @@ def strengths(setup: Setup) -> Section:
                 section.values[f"{lam:g}"] = aer
         rows.append(cells)
     section.text(
-        f"{setup.text.task(pairs).problem.n:,} pairs with sampled links; primal, |w| and AER are "
-        f"those of {names[0]}. A dash: not "
-        "reached, with the gap at the end. The less regularisation, the larger the curvature 4 "
-        "R^2/(lam n), and the more "
-        "passes all of them need."
+        f"{setup.text.task(pairs).problem.n:,} pairs with sampled links; primal, |w| and AER are those of "
+        f"{names[0]}. A dash: not reached, with the gap at the end. The less regularisation, the larger "
+        "the curvature 4 R^2/(lam n), and the more passes all of them need."
     )
     section.table(rows)
     return section
@@ -334,15 +325,13 @@ def triplets(setup: Setup, problems: dict[str, tuple[np.ndarray, np.ndarray]]) -
         section.values[name] = {"learnt": 1 - float(rows[0]["test loss"]), "equal": 1 - equal}
         section.text(
             f"{name}: {half:,} triplets to learn from and {len(odd) - half:,} to test, {problem.d} "
-            f"dimensions. Guessing is "
-            f"wrong in 66.7 %, all dimensions alike in {equal:.1%}."
+            f"dimensions. Guessing is wrong in 66.7 %, all dimensions alike in {equal:.1%}."
         )
     section.table(rows)
     section.text(
-        "The images of 2019 are not to be had; made faces stand for them (eight kinds, judges look "
-        "at four of sixteen dimensions and "
-        "guess in one of ten cases, so that 6.7 % is the least there can be). --triplets CSV NPY "
-        "adds a table of one's own."
+        "The images of 2019 are not to be had; made faces stand for them (eight kinds, judges look at "
+        "four of sixteen dimensions and guess in one of ten cases, so that 6.7 % is the least there can "
+        "be). --triplets CSV NPY adds a table of one's own."
     )
     return section
 
@@ -444,10 +433,9 @@ def approximate(setup: Setup) -> Section:
         )
     section.text(
         f"{passes} passes of bcfw without cache; of the 100 pairs and of 100 made chains. The oracle "
-        f"states a bound of what it "
-        "misses; max D - D is what that cost in truth, beside the bound of theory, 2 (C (1 + delta) "
-        "+ h_0)/(t + 2), plus the error "
-        "where it does not shrink, with 4 R^2/(lam n) for C. The gap is measured by the exact oracle."
+        "states a bound of what it misses; max D - D is what that cost in truth, beside the bound of "
+        "theory, 2 (C (1 + delta) + h_0)/(t + 2), plus the error where it does not shrink, with 4 "
+        "R^2/(lam n) for C. The gap is measured by the exact oracle."
     )
     section.table(rows)
     return section

@@ -229,6 +229,17 @@ def test_judges_of_made_faces_look_at_four_dimensions():
     assert right == pytest.approx(1 - 0.1 * 2 / 3, abs=0.02)
 
 
+def test_a_table_of_ones_own_stands_beside_the_made_faces(tmp_path):
+    face = ",".join("address,0.1,0.9,0.2,0.8" for _ in range(3))
+    table, embeddings = tmp_path / "mine.csv", tmp_path / "mine.npy"
+    table.write_text("".join(f"{face},ONE_CLASS_TRIPLET,judge,{vote}\n" for vote in (1, 3)), encoding="utf-8")
+    np.save(embeddings, np.random.default_rng(0).normal(size=(2, 3, 4)))
+    found = data.triplets_of(argparse.Namespace(triplets=[table, embeddings]), 0)
+    assert list(found) == ["made faces", "mine.csv"]
+    assert found["mine.csv"][0].shape == (2, 3, 4)
+    assert found["mine.csv"][1].tolist() == [0, 2]
+
+
 def test_the_sample_is_what_there_is_without_data(text, tmp_path, monkeypatch):
     ran = []
 
