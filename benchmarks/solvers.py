@@ -143,7 +143,7 @@ def run(args: argparse.Namespace) -> None:
         parts.append(f"## {task.name}: n = {task.problem.n}, d = {task.problem.d}, lam = {task.lam:.3g}\n")
         parts.append(markdown([line(own, task) for own in runs]))
         values += [_value(own, task) for own in runs]
-        if task.name in FIGURES:
+        if task.name in FIGURES and runs:
             training_curve(runs[0].fit.history, LEVELS[-1], args.out / f"{FIGURES[task.name]}.png")
     tell(args.out, "solvers", told, parts, {"runs": values})
 

@@ -66,6 +66,7 @@ API = {
             "align.problems.multilabel",
             "align.problems.attractive",
             "align.problems.polytopes",
+            "align.problems.flows",
             "align.problems.sequences",
             "align.problems.triplets",
         ],

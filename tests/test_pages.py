@@ -172,7 +172,8 @@ def site():
 def test_every_link_leads_somewhere():
     """To a file of the repository; from a page of the site, to another one or a picture below docs/."""
     outside = [ROOT / name for name in site().OUTSIDE]
-    of_site = {ROOT / "README.md", *PAGES, *outside, *(ROOT / "docs" / "curves").iterdir()}
+    files = (path for name in ("curves", "examples") for path in (ROOT / "docs" / name).iterdir())
+    of_site = {ROOT / "README.md", *PAGES, *outside, *files}
     broken = []
     for page in [*PAGES, *outside]:
         text = re.sub(r"^```.*?^```$|`[^`\n]*`", "", page.read_text(encoding="utf-8"), flags=re.M | re.S)

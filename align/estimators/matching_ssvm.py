@@ -115,7 +115,7 @@ class MatchingSSVM(Parameters):
     cost_fn, cost_fp : float
         Cost of a missed sure link, and of a wrong link, >= 0.
     fertility : int or None
-        Links that a word may have, >= 1. None: 2, or fewer where the solver learns no more.
+        Links that a word may have, >= 1. None: 2, or 1 with a solver that projects.
     groups : sequence of str or None
         Feature groups (:data:`align.features.GROUPS`). None: those of ``weights``, else the default ones.
     weights : str or Path
@@ -227,12 +227,12 @@ class MatchingSSVM(Parameters):
         tokens += _tokens_of(base, text, "text")
         origin = None if str(self.weights) == NO_WEIGHTS else Weights.load(find_weights(self.weights))
         fertility = links_a_word(self.solver, None if self.fertility is None else int(self.fertility))
-        limit = SOLVERS[self.solver].max_fertility
+        limit = self._solver(1).max_fertility  # wrong options are told before the work
         if limit is not None and fertility > limit:
             raise InputError(
-                f"MatchingSSVM: fertility is {fertility}; {self.solver} learns at most {limit} links a word"
+                f"MatchingSSVM: fertility is {fertility}; {self.solver} with these options learns at most "
+                f"{limit} links a word"
             )
-        self._solver(1)  # wrong options are told before the work
         own = learn(tokens, seed=int(self.seed))
         task = Task(tokens, own, gold, _chosen_groups(values, origin), fertility)
         found = learnt(

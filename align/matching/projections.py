@@ -363,7 +363,7 @@ def _reduced_step(
             system[j, :j] = 0.0
             system[j + 1 : short, j] = 0.0
             system[j, j] = 1.0
-    _solve(system, step_u)
+    solve_semidefinite(system, step_u)
     for k in range(len(v)):
         if held_v[k]:
             continue
@@ -383,7 +383,7 @@ def _curvature(x: float, entropic: bool) -> float:
 
 
 @kernel
-def _solve(system: np.ndarray, x: np.ndarray) -> None:
+def solve_semidefinite(system: np.ndarray, x: np.ndarray) -> None:
     """Solve a positive semidefinite system, given by its lower triangle, in place (L D L').
 
     Prices of words that are linked with each other alone can move together and change nothing: the system is

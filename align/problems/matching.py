@@ -13,6 +13,7 @@ Where a word v may have up to K > 1 links, each after its first costs <w_x, phi_
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -24,8 +25,9 @@ from align.matching import assignment, fertility
 from align.matching.assignment import largest
 from align.matching.decoding import places
 from align.problems.compiled import CompiledProblem, register
+from align.problems.flows import FlowPolytope
 from align.problems.labels import Labels
-from align.problems.protocol import NoPolytopeError, Polytope
+from align.problems.protocol import NoPolytopeError
 
 # What an edge is to the loss.
 WRONG, SURE, FREE = 0, 1, 2
@@ -162,10 +164,39 @@ class MatchingProblem(CompiledProblem):
             np.array([max_fertility]),
         )
 
-    @property
-    def polytope(self) -> Polytope:
-        """Not of one link a word, whose passes are compiled; not yet of several."""
-        raise NoPolytopeError(f"{self.data.max_fertility[0]} links a word; set train.fertility=1")
+    @cached_property
+    def polytope(self) -> FlowPolytope:
+        """The flows of words with several links, as of :class:`~align.problems.protocol.Polytope`.
+
+        Features are copied, to float64.
+
+        Raises
+        ------
+        NoPolytopeError
+            Where words have one link: that polytope is projected onto by compiled passes of its own.
+        """
+        features, kinds, shapes, starts, (wrong, missed), *words, first_words, (limit,) = self.data
+        if limit == 1:
+            raise NoPolytopeError("words have one link; the solver has passes of its own for that")
+        counts = shapes.prod(axis=1, dtype=np.int64)
+        rows = _rows(starts, counts)
+        sides = [
+            side[_rows(first, own)] for side, first, own in zip(words, first_words.T, shapes.T, strict=True)
+        ]
+        return FlowPolytope(
+            features[rows],
+            (sides[0], sides[1]),
+            shapes,
+            np.choose(kinds[rows], [wrong, -missed, 0.0]),
+            (kinds[rows] == SURE).astype(np.float64),
+            int(limit),
+        )
+
+
+def _rows(starts: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return the rows of runs that start at ``starts`` and have ``counts`` rows, run after run; int64."""
+    before = np.cumsum(counts, dtype=np.int64) - counts
+    return np.arange(int(counts.sum())) + np.repeat(starts - before, counts)
 
 
 def _features_of_words(edges: Edges, max_fertility: int) -> tuple[np.ndarray, np.ndarray]:

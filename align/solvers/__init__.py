@@ -34,13 +34,9 @@ SOLVERS: dict[str, type[Solver[Any]]] = {
     )
 }
 
-# Links that a word may have where nobody says.
-_LINKS_A_WORD = 2
-
 
 def links_a_word(solver: str, fertility: int | None) -> int:
-    """Return the links a word may have: ``fertility``, else 2, or fewer where the solver learns no more."""
+    """Return the links a word may have: ``fertility``, else 2, or 1 where the solver projects."""
     if fertility is not None:
         return fertility
-    limit = SOLVERS[solver].max_fertility if solver in SOLVERS else None
-    return _LINKS_A_WORD if limit is None else min(limit, _LINKS_A_WORD)
+    return SOLVERS.get(solver, Solver).usual_fertility

@@ -131,7 +131,7 @@ class Extragradient(Solver[SaddleState]):
 
     name = "extragradient"
     state_type = SaddleState
-    max_fertility = 1
+    usual_fertility = 1
     needs_oracle = False
     # Whether z is measured by relative entropy, not by the Euclidean distance.
     entropic: ClassVar[bool] = False
@@ -140,6 +140,11 @@ class Extragradient(Solver[SaddleState]):
     ball: float | None = positive(None, "a radius")
     memory: str = one_of("weights", "edges")
     metric: str = one_of(*METRICS)
+
+    @property
+    def max_fertility(self) -> int | None:
+        """With a ball 1: the weights of words with several links may not be negative."""
+        return None if self.ball is None else 1
 
     def start(self, problem: Problem, origin: np.ndarray) -> SaddleState:
         """Return the start, w = w_0 and z amid its polytope, with all that is measured once."""

@@ -64,8 +64,8 @@ class Solver(ABC, Generic[AnyState]):
 
     name: ClassVar[str]
     state_type: ClassVar[type[State]]
-    # Links a word that it can learn at most; None: any number.
-    max_fertility: ClassVar[int | None] = None
+    # Links a word where nobody says; with several a pass of some solvers takes many times as long.
+    usual_fertility: ClassVar[int] = 2
     # Whether it asks a max oracle for labellings; others see features and polytope themselves.
     needs_oracle: ClassVar[bool] = True
 
@@ -82,6 +82,11 @@ class Solver(ABC, Generic[AnyState]):
         """Check the options."""
         for declared in fields(self):
             check(self.name, declared, getattr(self, declared.name))
+
+    @property
+    def max_fertility(self) -> int | None:
+        """Links a word that it can learn at most; None: any number."""
+        return None
 
     @classmethod
     def options(cls) -> dict[str, Field[Any]]:

@@ -87,8 +87,8 @@ def check_fertility(solver: Solver[Any], fertility: int | None) -> None:
     limit = solver.max_fertility
     if limit is not None and fertility is not None and fertility > limit:
         raise InputError(
-            f"train.fertility: {solver.name} learns at most {limit} links a word, not {fertility}; "
-            f"set train.fertility={limit}, or train.solver=bcfw"
+            f"train.fertility: {solver.name} with these options learns at most {limit} links a word, not "
+            f"{fertility}; set train.fertility={limit}, or train.solver=bcfw"
         )
 
 

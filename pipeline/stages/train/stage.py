@@ -85,15 +85,15 @@ def run(
     oracle : str
         How the best links under some weights are found: assignment (compiled; with fertility above 1 a flow),
         or linear_program, the same by HiGHS, hundreds of times slower, to compare with. The solvers
-        named extragradient project instead and take the first only.
+        named extragradient project instead and have none.
     cost_fn : float
         Cost of a missed sure link, 0 to 1e9.
     cost_fp : float
         Cost of a wrong link, 0 to 1e9.
     fertility : int, optional
         Links that a word may have, >= 1: each after its first at a cost that is learnt. With 1 the links of a
-        pair are a matching. Default: 2, or what the solver learns if that is less. Given weights
-        have theirs.
+        pair are a matching. Default: 2, or 1 with a solver that projects, to which each further link is dear.
+        Given weights have theirs.
     folds : int
         With K >= 2 lam and cost_fn are chosen by K-fold cross-validation over the labelled pairs: of 0.1,
         0.3, 1, 3 and 10 times lam with 1, 1/3 and 3 times cost_fn those with the lowest alignment error rate

@@ -97,7 +97,10 @@ class TestParameters:
             ({"solver_options": {"lam": 1}}, "solver_options: 'lam' is none of bcfw's"),
             ({"solver_options": {"gap_every": 0}}, "solver_options: gap_every is 0; give at least 1"),
             ({"solver_options": {"gap_every": "x"}}, "a value is no number; give numbers"),
-            ({"solver": "extragradient", "fertility": 2}, "extragradient learns at most 1 links a word"),
+            (
+                {"solver": "extragradient", "fertility": 2, "solver_options": {"ball": 1.0}},
+                "extragradient with these options learns at most 1 links a word",
+            ),
             ({"tokenizer": ("rules", "rules", "rules")}, r"tokenizer is \('rules'.*; give one, or a pair"),
             ({"weights": "no such weights"}, "no such"),
         ],

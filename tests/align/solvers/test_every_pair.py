@@ -23,8 +23,6 @@ PROBLEMS = (
 # What a problem lacks for a solver.
 EUCLIDEAN, ENTROPIC = ("extragradient", "extragradient-kl")
 LACKS = {
-    (EUCLIDEAN, "two links a word"): "has no polytope: 2 links a word",
-    (ENTROPIC, "two links a word"): "has no polytope: 2 links a word",
     (EUCLIDEAN, "chains"): "lacks the euclidean projection; take extragradient-kl or bcfw",
     (EUCLIDEAN, "multilabel, four weights a pair"): "its weights of pairs of labels may be negative",
     (ENTROPIC, "multilabel, four weights a pair"): "its weights of pairs of labels may be negative",

@@ -398,9 +398,11 @@ def test_pairs_without_words_and_features_of_zero_are_harmless(geometry):
     assert fit.primal == pytest.approx(8 / 3)
 
 
-def test_several_links_a_word_are_refused():
-    with pytest.raises(ValueError, match=r"2 links a word; set train\.fertility=1"):
-        extragradient(fertile_pairs(5, 4, 4, seed=0))
+def test_a_ball_is_for_one_link_a_word():
+    assert SOLVERS["extragradient"]().max_fertility is None
+    assert SOLVERS["extragradient"](ball=1.0).max_fertility == 1
+    with pytest.raises(ValueError, match=r"MatchingProblem has weights that may not be negative, a ball has"):
+        extragradient(fertile_pairs(5, 4, 4, seed=0), ball=1.0)
 
 
 @pytest.mark.parametrize(
@@ -436,4 +438,4 @@ def test_features_that_are_no_numbers_are_told(metric):
 def test_they_are_found_by_name():
     assert SOLVERS["extragradient"] is Extragradient
     for name in ("extragradient", "extragradient-kl"):
-        assert (SOLVERS[name].max_fertility, SOLVERS[name].needs_oracle) == (1, False)
+        assert (SOLVERS[name].usual_fertility, SOLVERS[name].needs_oracle) == (1, False)

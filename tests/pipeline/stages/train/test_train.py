@@ -712,8 +712,8 @@ class TestExtragradient:
 
     def test_what_they_cannot_do_is_refused(self, stages, tmp_path):
         context = context_of(stages, tmp_path / "out")
-        with pytest.raises(InputError, match=r"train\.fertility: extragradient-kl learns at most 1 links a"):
-            train.run(context, solver="extragradient-kl", fertility=2)
+        with pytest.raises(InputError, match=r"train\.fertility: extragradient-kl with .* at most 1 links a"):
+            train.run(context, solver="extragradient-kl", fertility=2, ball=1.0)
         with pytest.raises(
             InputError, match=r"train\.ball: the solver bcfw has no such option; it has lam, passes, "
         ):
