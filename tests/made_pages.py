@@ -69,6 +69,7 @@ API = {
             "align.problems.flows",
             "align.problems.sequences",
             "align.problems.triplets",
+            "align.problems.approximate",
         ],
     ),
     "model": ("Model folders", ["align.model.folder", "align.model.shipped"]),
