@@ -337,7 +337,7 @@ def _frequent(connection: sqlite3.Connection) -> tuple[list[str], list[str]]:
     for pair in range(1, last + 1, max(1, last // _SAMPLED)):
         for text in connection.execute("SELECT source, target FROM pair WHERE id = ?", (pair,)):
             for count, tokens in zip(counts, map(json.loads, text), strict=True):
-                count.update(lookup_key(token) for token in tokens if token.isalpha())
+                count.update(lookup_key(token) for token in tokens if any(map(str.isalpha, token)))
     first, second = (
         [word for word, number in count.most_common(FUNCTION_WORDS) if number >= _LEAST] for count in counts
     )
