@@ -1,6 +1,7 @@
 """Rates of convergence on small problems whose minimum is known; no data are needed.
 
-Zig-zag: the nearest point of a cube to one inside a face, by Frank-Wolfe steps of three kinds. Lasso: least
+Zig-zag: the nearest point of a cube to one inside a face, by Frank-Wolfe steps of several kinds, and the
+constants of the cube that bound their rates. Lasso: least
 squares over an l1 ball, by away steps whose oracle sees all atoms, or some of them by chance.
 """
 
@@ -17,12 +18,20 @@ import numpy as np
 from align.cli.arguments import Parser
 from align.core.errors import InputError
 from align.solvers.generic.away_steps import VARIANTS, L1Ball, Listed, frank_wolfe
+from align.solvers.generic.curvature import (
+    curvature_bound,
+    diameter,
+    sampled_block_curvatures,
+    sampled_curvature,
+)
+from align.solvers.generic.geometry import linear_rate, pyramidal_width, vertex_facet_distance
 from benchmarks.command import add_common_arguments, finish
 from benchmarks.figures import drawing, facts, markdown, tell, write_csv
 from benchmarks.solvers import LEVELS
 
 # The point projected onto the cube [-1, 1]^3: inside its upper face.
 TARGET = np.array([0.3, -0.2, 1.0])
+CUBE = np.array(list(itertools.product((-1.0, 1.0), repeat=3)))
 
 # The lasso: rows, columns, columns that count, radius as a share of |x|_1 of the truth; atoms seen a step.
 ROWS, COLUMNS, TRUE, RADIUS = 200, 500, 10, 0.8
@@ -51,6 +60,8 @@ def run(args: argparse.Namespace) -> None:
         "# Rates of convergence on small problems\n",
         "## A point inside a face of a cube: steps until h = f - min f is at most that\n",
         markdown([line(name, curve) for name, curve in cube.items()]),
+        "## What bounds these rates\n",
+        markdown([{"": name, "value": f"{value:.4g}"} for name, value in constants(cube).items()]),
         f"## Lasso, {ROWS} x {COLUMNS}, {2 * COLUMNS} atoms: atoms looked at until the gap, as a share "
         "of the first, is at most that\n",
         markdown([line(name, curve) for name, curve in ball.items()]),
@@ -66,20 +77,53 @@ def run(args: argparse.Namespace) -> None:
 
 def zig_zag(steps: int) -> dict[str, Curve]:
     """Return h after each step, by kind of step. The minimum is 0, at the point itself."""
-    atoms = np.array(list(itertools.product((-1.0, 1.0), repeat=len(TARGET))))
     curves = {}
     for variant in VARIANTS:
-        values: list[float] = []
-        frank_wolfe(
-            lambda x: x - TARGET,
-            Listed(atoms),
-            variant=variant,
-            steps=steps,
-            tolerance=1e-12,
-            on_step=lambda x, _: values.append(0.5 * float((x - TARGET) @ (x - TARGET))),  # noqa: B023 (at once)
-        )
-        curves[variant] = np.arange(len(values)), np.array(values)
+        for name, step in ((variant, "line-search"), (f"{variant}, g / C", "curvature")):
+            values: list[float] = []
+            frank_wolfe(
+                lambda x: x - TARGET,
+                Listed(CUBE),
+                variant=variant,
+                step=step,
+                curvature=curvature_bound(1.0, diameter(CUBE)) if step == "curvature" else None,
+                steps=steps,
+                tolerance=1e-12,
+                on_step=lambda x, _: values.append(_distance(x)),  # noqa: B023 (at once)
+            )
+            curves[name] = np.arange(len(values)), np.array(values)
     return curves
+
+
+def _distance(x: np.ndarray) -> float:
+    """Return f: half the squared distance from the point that is projected; L = mu = 1."""
+    return 0.5 * float((x - TARGET) @ (x - TARGET))
+
+
+def constants(curves: Mapping[str, Curve]) -> dict[str, float]:
+    """Return what bounds the rates of the curves of :func:`zig_zag`, and the rates that they have."""
+
+    def gradient(x: np.ndarray) -> np.ndarray:
+        return x - TARGET
+
+    segments = [np.array([[-1.0], [1.0]])] * len(TARGET)
+    width, length = pyramidal_width(CUBE), diameter(CUBE)
+    found = {
+        "C_f, the largest of 2,000 samples": sampled_curvature(_distance, gradient, CUBE, samples=2000),
+        "L diam^2 >= C_f": curvature_bound(1.0, length),
+        "product curvature of the three segments, sampled": float(
+            sampled_block_curvatures(_distance, gradient, segments, samples=2000).sum()
+        ),
+        "pyramidal width": width,
+        "vertex-facet distance": vertex_facet_distance(CUBE),
+        "rho, of a good step": linear_rate(1.0, 1.0, width, length),
+    }
+    for variant in ("away", "pairwise"):
+        for name in (variant, f"{variant}, g / C"):
+            _, h = curves[name]
+            kept = h[h > 1e-12]
+            found[f"{name}: mean fall of h in a step"] = 1.0 - (kept[-1] / kept[0]) ** (1 / (len(kept) - 1))
+    return found
 
 
 def bound(steps: int) -> Curve:

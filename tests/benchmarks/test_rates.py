@@ -23,6 +23,24 @@ def test_away_steps_are_linear_where_plain_ones_zig_zag():
         assert values[-1] < 1e-12
 
 
+def test_what_bounds_the_rates_does():
+    curves = rates.zig_zag(3000)
+    found = rates.constants(curves)
+    assert found["C_f, the largest of 2,000 samples"] == pytest.approx(12)
+    assert found["L diam^2 >= C_f"] == pytest.approx(12)
+    assert found["product curvature of the three segments, sampled"] == pytest.approx(12, rel=1e-2)
+    assert found["pyramidal width"] == pytest.approx(2 / np.sqrt(3))
+    assert found["vertex-facet distance"] == pytest.approx(2)
+    # of t steps half are good ones: the mean fall is half of rho at least
+    falls = [fall for name, fall in found.items() if "mean fall" in name]
+    assert len(falls) == 4
+    assert min(falls) >= found["rho, of a good step"] / 2
+    for name in ("away, g / C", "pairwise, g / C"):
+        assert curves[name][1][-1] < 1e-11
+    t, plain = curves["plain, g / C"]
+    assert (plain[1:] <= 2 * 12 / (t[1:] + 2)).all()
+
+
 def test_seeing_few_atoms_costs_fewer_looks():
     curves = rates.lasso(300, 0)
     assert len(curves) == len(rates.SAMPLES)
