@@ -1,8 +1,9 @@
 """What the annotator's desk is worth: error rates before and after so many corrected pairs, in other pairs.
 
-    python -m benchmarks.annotation --hansards FOLDER --gold GOLD --size 2000
+    python -m benchmarks.annotation --gold GOLD --bitext PREFIX --size 2000
 
-The model has no gold: the statistics of the first pairs of a bitext, and the shipped default weights. An
+The model has no gold: the statistics of the first pairs of a bitext (without one: of the text of the gold
+pairs), and the shipped default weights. An
 annotator, played by the gold, sits at the desk (``liaison serve``) with the first gold pairs, asks for the
 next pair to correct, corrects it, and lets the model learn after 5, 10, 20 and 30 pairs, all by the requests
 that the page makes. Measured are the gold pairs that never were on the desk. Beside it: as many pairs drawn
@@ -19,7 +20,7 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
@@ -37,7 +38,6 @@ from align.links import Link, read_file
 from align.model.aligner import Aligner
 from align.model.own_text import NoModelWarning
 from align.plot import learning_curve
-from benchmarks import hansards
 from benchmarks.command import add_output_arguments, finish
 from benchmarks.figures import difference_of, drawing, facts, markdown, percent, read_lines, tell, write_lines
 from benchmarks.gold import Source, links_file, text_file
@@ -73,12 +73,16 @@ def main() -> None:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    hansards.add_arguments(parser)
-    parser.add_argument("--size", type=natural, default=2000, metavar="N", help="pairs of text (%(default)s)")
+    parser.add_argument("--gold", required=True, type=Path, metavar="PREFIX", help="of .en, .fr and .align")
+    parser.add_argument("--languages", type=_languages, default=("en", "fr"), metavar="S-T", help="en-fr")
+    parser.add_argument(
+        "--bitext", type=Path, metavar="PREFIX", help="of the text's .en and .fr; .xz, .gz too"
+    )
+    parser.add_argument("--size", type=natural, default=2000, metavar="N", help="pairs of it (%(default)s)")
     parser.add_argument(
         "--pool",
         type=natural,
-        default=hansards.TRAIN,
+        default=100,
         metavar="N",
         help="gold pairs on the desk (%(default)s)",
     )
@@ -89,14 +93,14 @@ def main() -> None:
 
 def run(args: argparse.Namespace) -> None:
     """Measure both ways and write them."""
-    gold = gold_pairs(args.gold)
+    gold = gold_pairs(args.gold, args.languages)
     if not max(STEPS) <= args.pool < len(gold):
         raise InputError(
             f"--pool {args.pool}: give {max(STEPS)} to {len(gold) - 1}, there are {len(gold)} pairs"
         )
     args.out.mkdir(parents=True, exist_ok=True)
     folder = args.out / "model"
-    model_of_text(args, folder)
+    model_of_text(args, gold, folder)
     aligner = Aligner.load(folder)
     pool, test = gold[: args.pool], gold[args.pool :]
     before = counts(aligner, test)
@@ -118,13 +122,21 @@ def run(args: argparse.Namespace) -> None:
         "pairs": [each.pairs for each in at_desk],
     }
     notes = NOTES.format(seeds=args.draws, test=len(test))
-    parts = [f"# Corrected pairs, {args.size} pairs of text\n", notes, markdown(lines)]
+    text = f"{args.size} pairs of {args.bitext.name}" if args.bitext else "the text of the gold alone"
+    parts = [f"# Corrected pairs of {args.gold.name}, {text}\n", notes, markdown(lines)]
     tell(args.out, "annotation", facts(args.seed), parts, {"steps": [0, *STEPS], **values})
 
 
-def gold_pairs(prefix: Path) -> list[GoldPair]:
-    """Return the gold pairs, English and French."""
-    sides = [read_lines(text_file(prefix, language)) for language in hansards.LANGUAGES]
+def _languages(text: str) -> tuple[str, str]:
+    source, _, target = text.partition("-")
+    if not source or not target:
+        raise argparse.ArgumentTypeError(f"{text!r} are no two languages; give them as en-fr")
+    return source, target
+
+
+def gold_pairs(prefix: Path, languages: tuple[str, str]) -> list[GoldPair]:
+    """Return the gold pairs."""
+    sides = [read_lines(text_file(prefix, language)) for language in languages]
     links = [pair.links for pair in read_file(links_file(prefix), base=0)]
     return [
         GoldPair(source.split(" "), target.split(" "), of_pair)
@@ -132,14 +144,16 @@ def gold_pairs(prefix: Path) -> list[GoldPair]:
     ]
 
 
-def model_of_text(args: argparse.Namespace, folder: Path) -> None:
-    """Write the model of the first pairs of the text, with the default weights."""
+def model_of_text(args: argparse.Namespace, gold: Sequence[GoldPair], folder: Path) -> None:
+    """Write the model of the text, with the default weights."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoModelWarning)
-        bare = Aligner.load("default", languages=hansards.LANGUAGES)
-    prefix = args.hansards / "hansards" if args.hansards.is_dir() else args.hansards
-    rows = islice(open_bitext("files", Source(prefix, *hansards.LANGUAGES).files()), args.size)
-    bare.of_text(bare.tokens(row.source, row.target) for row in rows).model.save(folder)
+        bare = Aligner.load("default", languages=args.languages)
+    text: Iterable[tuple[Any, Any]] = ((pair.source, pair.target) for pair in gold)
+    if args.bitext is not None:
+        files = Source(args.bitext, *args.languages).files()
+        text = ((row.source, row.target) for row in islice(open_bitext("files", files), args.size))
+    bare.of_text(bare.tokens(*pair) for pair in text).model.save(folder)
 
 
 def counts(aligner: Aligner, pairs: Sequence[GoldPair]) -> np.ndarray:

@@ -56,7 +56,7 @@ def test_its_table(tmp_path):
 def test_a_pool_that_is_too_small_or_all_there_is(tmp_path, command):
     for name, lines in (("en", "a\n" * 40), ("fr", "b\n" * 40), ("align", "0-0\n" * 40)):
         (tmp_path / f"gold.{name}").write_text(lines)
-    given = ["--hansards", tmp_path, "--gold", tmp_path / "gold"]
+    given = ["--gold", tmp_path / "gold"]
     for pool in ("20", "40"):
         with pytest.raises((InputError, SystemExit)):
             command(annotation, *map(str, given), "--pool", pool)
