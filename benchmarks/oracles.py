@@ -18,6 +18,7 @@ from align.cli.arguments import Parser
 from align.features import Edges
 from align.matching import assignment as matching
 from align.matching import fertility, linear_program, projections
+from align.matching.fertility_projections import project_block
 from align.problems.labels import Labels
 from align.problems.linear_program import LinearProgramProblem
 from align.problems.matching import MatchingProblem
@@ -122,6 +123,8 @@ def projection_rows(*, rounds: int, seed: int) -> list[dict[str, Any]]:
             "assignment": lambda: matching.solve(points, shapes, offsets),  # noqa: B023 (called at once)
             "Euclidean projection": lambda: projections.onto_matchings(points, shapes, offsets),  # noqa: B023
             "projection by entropy": lambda: by_entropy(points, shapes, offsets),  # noqa: B023
+            "Euclidean projection, two links a word": lambda: _onto_flows(points, shapes, False),  # noqa: B023
+            "projection by entropy, two links a word": lambda: _onto_flows(points, shapes, True),  # noqa: B023
             "scipy's linear_sum_assignment": lambda: _by_scipy(points.reshape(BLOCK, SIDE, SIDE)),  # noqa: B023
         }
         took = {what: timed(task, rounds) / BLOCK for what, task in tasks.items()}
@@ -130,6 +133,14 @@ def projection_rows(*, rounds: int, seed: int) -> list[dict[str, Any]]:
             for what, us in took.items()
         ]
     return rows
+
+
+def _onto_flows(points: np.ndarray, shapes: np.ndarray, entropic: bool) -> None:
+    """Project onto the flows of words with two links each, the second at a cost of 1."""
+    words = int(shapes.sum())
+    x = np.concatenate([points, np.full(words, -1.0)])
+    failed = project_block(x, shapes, 1.0, entropic, np.zeros(words), np.empty(len(x)), np.empty(len(x)))
+    assert failed < 0
 
 
 def _by_scipy(thetas: np.ndarray) -> None:

@@ -36,7 +36,7 @@ def test_rows_of_the_oracles(pairs):
 def test_rows_of_the_projections(monkeypatch):
     monkeypatch.setattr(oracles, "BLOCK", 2)
     rows = oracles.projection_rows(rounds=1, seed=0)
-    assert len(rows) == 4 * len(oracles.SCALES)
+    assert len(rows) == 6 * len(oracles.SCALES)
     assert rows[0]["ratio"] == 1
 
 
