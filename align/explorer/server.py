@@ -209,6 +209,9 @@ class _Handler(BaseHTTPRequestHandler):
             self._give(self.routes.get(address.path, address.query))
 
     def _post(self) -> None:
+        length = self.headers.get("Content-Length", "")
+        if length.isascii() and length.isdigit() and len(length) < 10:
+            self._unread = min(int(length), _MOST_THROWN_AWAY)
         if self.routes is None:
             if self.path != "/align":
                 raise RequestError(404, "only /align takes posts")
@@ -297,6 +300,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _body(self) -> bytes:
         """Read the body, whose length must be told and allowed."""
         length = self._length(MOST_BYTES, "give a shorter pair")
+        self._unread = 0
         body = self.rfile.read(length)
         if len(body) < length:
             raise RequestError(400, "the body is shorter than told")
@@ -305,6 +309,7 @@ class _Handler(BaseHTTPRequestHandler):
     def _take(self, file: IO[bytes]) -> None:
         """Write a long body to a file, which is left at its start."""
         left = self._length(UPLOAD_BYTES, "give it with --input, or in parts")
+        self._unread = 0
         while left and (piece := self.rfile.read(min(left, _PIECE))):
             file.write(piece)
             left -= len(piece)

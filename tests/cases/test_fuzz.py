@@ -34,7 +34,9 @@ def table(tmp_path_factory):
     return targets(folder), folder
 
 
-@pytest.mark.parametrize("name", [*READERS, "links-tmx", "links-jsonl", "score", "request"])
+@pytest.mark.parametrize(
+    "name", [*READERS, "links-tmx", "links-jsonl", "score", "request", "desk-request", "journal"]
+)
 def test_any_bytes_are_read_or_refused(table, name):
     found, folder = table
 

@@ -18,6 +18,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import zstandard
@@ -27,7 +28,10 @@ from align.core.errors import LiaisonError
 from align.data.bitext import open_bitext
 from align.data.streams import open_text
 from align.data.vocabulary import Vocabulary
-from align.explorer.server import make_server
+from align.explorer.annotations import read_annotations
+from align.explorer.desk import Desk
+from align.explorer.routes import Routes
+from align.explorer.server import make_desk_server, make_server
 from align.links import FORMATS, read_file
 from align.model.aligner import Aligner
 from align.model.checksums import CHECKSUMS, write_checksums
@@ -71,6 +75,37 @@ VEC = b"3 4\nthe 0.1 0.2 0.3 0.4\nhouse 1 2 3 4\n. . 1e-3 -2 3 4\n"
 REQUEST = (
     b"POST /align HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Type: application/json\r\n"
     b'Content-Length: 51\r\n\r\n{"source": "a b", "target": "c", "tokenized": true}'
+)
+
+
+DESK_GETS = [
+    f"GET /{path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n".encode()
+    for path in (
+        "pairs?words=the&link=the%3Ele&order=worst&confidence=0.5-1&limit=5",
+        "pairs?run=0&other=0&differ=1&show=todo&link_confidence=0.1-0.2",
+        *("pair?id=1", "why?id=1&source=0&target=0", "queue?order=random&after=1", "learn", "status"),
+        *("export?format=csv", "export?format=tmx&links=annotation", "summary", "compare?a=0&b=0"),
+        *("lexicon?side=target&word=le", "agreement?a=ann&b=ann", "table?name=unaligned"),
+    )
+]
+DESK_POSTS = [
+    f"POST /{path} HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\nContent-Type: application/json\r\n"
+    f"X-Liaison-Token: t0ken\r\nContent-Length: {len(body)}\r\n\r\n{body}".encode()
+    for path, body in (
+        *(("edit", '{"id": 1, "changes": [[0, 0, "possible"]]}'), ("edit", '{"id": 1, "done": true}')),
+        *(("undo", "{}"), ("redo", "{}"), ("run", '{"run": 0}'), ("annotator", '{"name": "ann"}')),
+        ("align", '{"source": "the dog", "target": "le chien"}'),
+    )
+]
+JOURNAL = b"".join(
+    b'{"entry":"%s","pair":{"source":["a","b"],"target":["c"]},"number":%d,"kind":"%s",'
+    b'"before":%s,"after":%s,"was_done":false,"done":true}\n' % row
+    for row in (
+        (b"edit", 1, b"corpus", b"null", b"[[0,0,1],[1,0,0]]"),
+        (b"edit", 2, b"own", b"null", b"[]"),
+        (b"undo", 2, b"own", b"[]", b"null"),
+        (b"redo", 2, b"own", b"null", b"[]"),
+    )
 )
 
 
@@ -118,6 +153,8 @@ def targets(folder: Path) -> dict[str, Target]:
         "archive": Target([_tar(), _zip()], partial(_archive, folder)),
         "score": Target(list(LINKS.values()), _scored),
         "request": Target([REQUEST, b"GET / HTTP/1.1\r\nHost: 127.0.0.1:PORT\r\n\r\n"], Served()),
+        "desk-request": Target([*DESK_GETS, *DESK_POSTS], Served(partial(_desk_server, folder))),
+        "journal": Target([JOURNAL], _journal),
     }
 
 
@@ -212,16 +249,17 @@ def _scored(path: Path) -> None:
 class Served:
     """Sends a file as a request to the explorer's server; every one is answered or hung up on."""
 
-    def __init__(self) -> None:
+    def __init__(self, make: Callable[[], Any] | None = None) -> None:
+        self._make = make or _plain_server
         self._server = None
 
     def __call__(self, path: Path) -> None:
         if self._server is None:
-            self._server = make_server(0, "page", lambda source, target: {"lines": [source, target]})
+            self._server = self._make()
             threading.Thread(target=self._server.serve_forever, daemon=True).start()
         number = self._server.server_address[1]
         with socket.create_connection(("127.0.0.1", number), timeout=5) as client:
-            with contextlib.suppress(ConnectionError):
+            with contextlib.suppress(OSError):  # it may have hung up
                 client.sendall(path.read_bytes().replace(b"PORT", str(number).encode()))
                 client.shutdown(socket.SHUT_WR)
             answer = b""
@@ -233,6 +271,28 @@ class Served:
         head, _, body = answer.partition(b"\r\n\r\n")
         if body and b"application/json" in head:
             json.loads(body)
+
+
+def _plain_server() -> Any:
+    return make_server(0, "page", lambda source, target: {"lines": [source, target]})
+
+
+def _desk_server(folder: Path) -> Any:
+    """Return the server of a desk with three pairs, of which one is corrected."""
+    scratch = folder / "desk"
+    scratch.mkdir()
+    desk = Desk(Aligner.load(folder / "model"), "toy", scratch=scratch, annotator="ann")
+    desk.upload("tsv", io.BytesIO(b"the dog\tle chien\n\tle\nthe red house\tla maison rouge\n"))
+    desk.edit(1, done=True)
+    desk.start()
+    return make_desk_server(0, lambda: "page", Routes(desk), token="t0ken")
+
+
+def _journal(path: Path) -> None:
+    journal = path.with_name("ann.journal.jsonl")
+    journal.write_bytes(path.read_bytes())
+    for _, state in read_annotations(path.parent, "ann"):
+        assert state.links is not None
 
 
 def _progress(items, *, total=None, unit=""):

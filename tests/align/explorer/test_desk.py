@@ -409,6 +409,15 @@ def test_whoever_writes_needs_the_token_and_comes_from_the_page(serve):
     assert client.post("/edit", body)[0] == 200
 
 
+def test_who_is_refused_hears_why_whatever_the_size(serve):
+    """A connection that is closed with bytes unread is reset, and the reason is lost."""
+    client = serve()
+    told = {"error": "the token is missing or wrong: load the page again"}
+    for _ in range(20):
+        assert client.upload("tsv", b"x" * 2_000_000, X_Liaison_Token="other") == (403, told)
+        assert client.post("/edit", {"x": "x" * 60_000}, X_Liaison_Token="other") == (403, told)
+
+
 def test_paths_and_sizes(serve):
     client = serve()
     assert client.get("/etc/passwd") == (404, {"error": "there is no such page"})
