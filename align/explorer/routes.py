@@ -9,6 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple, cast
 
+import numpy as np
+
 from align.explorer import exports, queries
 from align.explorer.agreement import agreement
 from align.explorer.comparison import compare
@@ -123,6 +125,12 @@ class Routes:
         offset = whole(given.get("offset"), "offset", default=0)
         limit = whole(given.get("limit"), "limit", default=50, most=_MOST_ROWS)
         found = self.desk.found(wanted)
+        place = None
+        if "at" in given:
+            (places,) = np.nonzero(found == whole(given["at"], "at"))
+            if len(places):
+                place = int(places[0])
+                offset = place - place % limit if limit else place
         with self.desk.store.reading() as connection:
             rows = queries.page_of(
                 connection,
@@ -135,6 +143,8 @@ class Routes:
             "total": len(found),
             "of": of,
             "linked": self.desk.linked_count(wanted.run),
+            "offset": offset,
+            "place": place,  # of the pair ``at``, None where it is not found
             "rows": rows,
         }
 

@@ -40,6 +40,8 @@ class ShownPair:
     part: str = ""  # "train" or "test" for gold pairs where some were trained on
     score: float | None = None  # how good the model holds the whole pair to be
     reasons: Mapping[Cell, Reason] = field(default_factory=dict)  # for links, by (source, target) token
+    # What :func:`align.report.why.why` says of links and of cells without one, by (source, target) token.
+    whys: Mapping[Cell, Mapping[str, Any]] = field(default_factory=dict)
 
 
 def reasons_of(explanation: Mapping[str, Any]) -> dict[Cell, Reason]:
@@ -67,7 +69,8 @@ def as_json(pairs: Sequence[ShownPair], *, contributions: int = 8) -> dict[str, 
         ``names``: the names of all contributions that occur, ``words``: each in plain words; ``pairs``: one
         object a pair. A link is
         ``[source, target, confidence, score, [[name index, value], ...], others]``, a gold link
-        ``[source, target, 1 sure or 0 possible]``.
+        ``[source, target, 1 sure or 0 possible]``; ``whys``, where there are any:
+        ``[source, target, what is said]``.
     """
     names: dict[str, int] = {}
     rows = []
@@ -87,6 +90,8 @@ def as_json(pairs: Sequence[ShownPair], *, contributions: int = 8) -> dict[str, 
         if pair.gold is not None:
             row["gold"] = [[link.source, link.target, int(link.sure)] for link in pair.gold]
             row["figures"] = of_pair
+        if pair.whys:
+            row["whys"] = [[*cell, _why(pair.whys[cell])] for cell in sorted(pair.whys)]
         rows.append(row)
     return {"names": list(names), "words": list(map(in_words, names)), "pairs": rows}
 
@@ -113,6 +118,23 @@ def _link(link: Link, reasons: Mapping[Cell, Reason], names: dict[str, int], con
         [[names.setdefault(name, len(names)), _number(value)] for name, value in kept],
         _number(math.fsum(value for _, value in others)),
     ]
+    return row
+
+
+def _why(said: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page shows of the reasons of a cell."""
+    row: dict[str, Any] = {}
+    if "reasons" in said:
+        row["reasons"] = [
+            {"aspect": each["aspect"], "score": _number(each["score"]), "words": each["words"]}
+            for each in said["reasons"]
+        ]
+    else:
+        row["sentences"] = list(said["sentences"])
+    if said.get("rival"):
+        row["rival"] = {name: said["rival"][name] for name in ("source", "target", "sentences")}
+    if "needed" in said:
+        row["needed"] = said["needed"]
     return row
 
 

@@ -1,6 +1,7 @@
 """The report in a real browser: what it shows, how it is used, and that text of a corpus stays text."""
 
 import json
+from dataclasses import replace
 
 import pytest
 from playwright.sync_api import expect
@@ -226,6 +227,33 @@ class TestPair:
         assert page.locator("#reasons .bars li").count() == 0
         page.click("#matrix td.sure")
         assert page.locator("#reasons .bars li").first.is_visible() is True
+
+    def test_reasons_in_words_where_the_page_has_them(self, report):
+        said = {
+            "reasons": [
+                {"aspect": "translation", "score": 2.0, "words": "often <b>each other"},
+                {"aspect": "place", "score": -1.0, "words": "far apart"},
+                {"aspect": "spelling", "score": 0.01, "words": "hardly"},
+            ],
+            "rival": {"source": 2, "target": 2, "sentences": ["house – maison is worth 0.50 less"]},
+            "needed": "It would have needed more.",
+        }
+        first, *others = examples()
+        page = report([replace(first, whys={(2, 2): said}), *others], at="#gold-1")
+        page.click("#matrix td.missed")
+        assert page.locator("#reasons .weighed li").all_inner_texts() == [
+            "+\nfor the link:\noften <b>each other",
+            "−\nagainst the link:\nfar apart",
+        ]
+        assert "The best rival: house – maison" in page.inner_text("#reasons")
+        assert "It would have needed more." in page.inner_text("#reasons")
+        page.click("#reasons .numbers summary")
+        assert page.locator("#reasons .bars li").count() == 3
+
+    def test_what_a_wrong_link_should_be(self, report):
+        page = report(examples(), at="#gold-1")
+        page.click("#matrix td.wrong")
+        assert "the gold links house to maison, ! to nothing" in page.inner_text("#reasons .edge")
 
     def test_pointing_at_a_word_lights_all_its_links(self, report):
         page = report(examples(), at="#gold-1")

@@ -28,9 +28,19 @@ function agreementParts(answer, a, b) {
   }
   for (const [name, title] of [["kappa", "Kappa: link or none"], ["kappa_kinds", "Kappa: sure, possible or none"]]) {
     const value = rateOf(answer[name]);
-    if (value !== null) card(title, decimal(value, 3), `${kappaWords(value)}${between(answer[name], (each) => decimal(each, 2))}`);
+    if (value !== null) card(title, decimal(value, 3), between(answer[name], (each) => decimal(each, 2)).replace(/^, /, ""));
+  }
+  for (const [name, title] of [["f1", "F1 of all links"], ["f1_sure", "F1 of the sure links"]]) {
+    if (rateOf(answer[name]) !== null) card(title, percent(rateOf(answer[name])), between(answer[name], percent).replace(/^, /, ""));
   }
   const parts = [cards];
+  if (answer.table) {
+    const rows = answer.categories.map((name, index) => ({name, counts: answer.table[index]}));
+    parts.push(make("div", {class: "figures"}, tableFigure("Pairs of words", `what ${a} (rows) and ${b} (columns) say of each`,
+      [`${a} ↓ ${b} →`, ...answer.categories], rows,
+      (row) => [make("th", {scope: "row"}, row.name), ...row.counts.map((count) => make("td", {class: "n"}, count.toLocaleString("en")))],
+      (row) => [row.name, ...row.counts])));
+  }
   if (answer.differing?.length) {
     parts.push(make("div", {class: "figures"}, tableFigure("Pairs they differ in", "the most first", ["Pair", `Only ${a}`, `Only ${b}`, "Sure or possible"],
       answer.differing, (row) => [
@@ -46,12 +56,4 @@ function agreementParts(answer, a, b) {
 // The interval of a figure [value, low, high], after a comma.
 function between(figure, text) {
   return Array.isArray(figure) && typeof figure[1] === "number" ? `, ${text(figure[1])} to ${text(figure[2])}` : "";
-}
-
-// The words of Landis and Koch (1977).
-function kappaWords(value) {
-  if (value < 0.2) return "slight";
-  if (value < 0.4) return "fair";
-  if (value < 0.6) return "moderate";
-  return value < 0.8 ? "substantial" : "almost perfect";
 }

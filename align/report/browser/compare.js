@@ -14,8 +14,8 @@ async function showComparison(panel, source, state) {
   panel.replaceChildren(make("h2", {}, "Compare"), form, result);
   const answer = await fillWhenReady(result, "Comparing …", () => source.compare(a, b));
   if (!answer) return;
-  const {pairs} = await source.status();
-  result.replaceChildren(...unfinished(result, answer.pairs, pairs, "The links of one of the two are still being made"),
+  const [done, late] = answer.linked_b < answer.linked_a ? [answer.linked_b, "B"] : [answer.linked_a, "A"];
+  result.replaceChildren(...unfinished(result, done, answer.of, `The links of ${late} are still being made`),
     ...comparisonParts(answer, {a, b, source}));
 }
 
@@ -56,7 +56,7 @@ function comparisonParts(answer, {a, b, source}) {
   if (answer.kinds?.length) {
     tables.push(tableFigure("By kind of word", "links that only one of them makes, and how many of these are right where that is known",
       ["Kind", "Only A", "right", "Only B", "right", ...(answer.judged ? ["Errors of A", "of B", "Better"] : [])], answer.kinds, (row) => [
-        make("td", {}, row.kind), ...kindNumbers(row, answer).map((value) => make("td", {class: "n"}, `${value ?? "–"}`)),
+        make("td", {}, row.filter ? pairsLink(row.kind, row.filter) : row.kind), ...kindNumbers(row, answer).map((value) => make("td", {class: "n"}, `${value ?? "–"}`)),
         ...(answer.judged ? [make("td", {}, betterIn(row))] : []),
       ], (row) => [row.kind, ...kindNumbers(row, answer), ...(answer.judged ? [betterIn(row)] : [])]));
   }

@@ -62,9 +62,12 @@ function filterFrom(text) {
   return filter;
 }
 
-// An address of this page that shows such pairs, for the links in summaries.
+// An address of this page that shows such pairs, for the links in summaries. What a page begins with does not count:
+// what is to be shown and the order are always said.
 function filterAddress(filter) {
-  return `#?${filterText({...NO_FILTER, ...filter})}`;
+  const query = new URLSearchParams({show: NO_FILTER.show, order: NO_FILTER.order});
+  for (const [name, value] of Object.entries(filter)) if (name in NO_FILTER && value) query.set(name, value);
+  return `#?${query}`;
 }
 
 // In words, for the chips above the list: [name, text] of each part that no field of the form shows.
@@ -115,4 +118,23 @@ function rangeText(text) {
 function rangeOf(text) {
   const [low, high] = cut(text, "-").map((part) => (part.trim() === "" ? NaN : Number(part)));
   return [Number.isFinite(low) ? low : 0, Number.isFinite(high) ? high : 1];
+}
+
+// The words of a pair that a filter is about, by side: sets of their places.
+function hitsOf(pair, filter) {
+  const terms = searchTerms(filter.words);
+  const sought = {source: [], target: []};
+  for (const text of [filter.link, filter.wrong_link, filter.missed_link, filter.differ_link]) {
+    if (!text) continue;
+    const [source, target] = cut(searchKey(text), ">");
+    sought.source.push(source);
+    sought.target.push(target);
+  }
+  for (const text of [filter.unlinked_word, filter.fault_word]) {
+    const [side, word] = cut(text, ":");
+    if (side in sought) sought[side].push(searchKey(word));
+  }
+  const keys = keysOf(pair);
+  return Object.fromEntries(["source", "target"].map((side) => [side, new Set(keys[side].flatMap((word, index) =>
+    (sought[side].includes(word) || terms.some((term) => isTerm(word, term)) ? [index] : [])))]));
 }

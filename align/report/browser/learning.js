@@ -96,6 +96,9 @@ function setUpLearning(source, {onRun, onLearnt}) {
   return {begin};
 }
 
+// Fewer pairs than these say little of a small difference.
+const FEW_PAIRS = 100;
+
 const TITLES = {running: "Learning …", done: "Learnt", failed: "Learning failed"};
 
 // Whether it got better, in words, by pairs that were held out.
@@ -103,9 +106,10 @@ function outcome({pairs, before, after}) {
   const from = `From ${counted(pairs, "corrected pair")}. `;
   const [old, now] = [rateOf(before), rateOf(after)];
   if (old === null || now === null) return `${from}Too few pairs to say whether it got better; correct more, at best drawn at random.`;
+  const few = pairs < FEW_PAIRS ? "; of so few pairs that may be chance" : "";
   const change = `the error rate (AER) went from ${percent(old)} to ${percent(now)}`;
   if (Math.abs(old - now) < 0.0005) return `${from}On corrected pairs held out, the error rate (AER) stayed at ${percent(now)}: no better, no worse.`;
-  return `${from}On corrected pairs held out, ${change}: ${now < old ? "better" : "worse; you can go back"}.`;
+  return `${from}On corrected pairs held out, ${change}: ${now < old ? "better" : "worse, and you can go back"}${few}.`;
 }
 
 // An error rate told as a number, or as an object or list that begins with one.

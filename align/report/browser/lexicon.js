@@ -48,16 +48,17 @@ function lexiconParts(answer, side, source) {
     ...(known ? [make("td", {class: "n"}, modelText(row.model))] : []),
     make("td", {class: "examples"}, ...(row.examples ?? []).slice(0, 2).map((id) => exampleOf(id, answer.quotes?.[id], source))),
   ], (row) => [row.word, row.count, row.p_forward, row.p_reverse, ...(known ? [modelText(row.model)] : []), (row.examples ?? []).join(" ")], 50);
-  return [times, table, ...expressionsOf(answer), ...unseenOf(answer)];
+  return [times, table, ...expressionsOf(answer, source), ...unseenOf(answer)];
 }
 
 // What one occurrence of the word is linked to together.
-function expressionsOf(answer) {
+function expressionsOf(answer, source) {
   const rows = (answer.expressions ?? []).filter((row) => row.words.includes(" "));
   if (!rows.length) return [];
-  return [tableFigure("Several words at once", "what one occurrence of the word is linked to together", ["Words", "Times"], rows,
-    (row) => [make("td", {}, quoted(row.words)), make("td", {class: "n"}, row.count.toLocaleString("en"))],
-    (row) => [row.words, row.count])];
+  return [tableFigure("Several words at once", "what one occurrence of the word is linked to together", ["Words", "Times", "Pair"], rows,
+    (row) => [make("td", {}, quoted(row.words)), make("td", {class: "n"}, row.count.toLocaleString("en")),
+      make("td", {class: "examples"}, ...(row.examples ?? []).slice(0, 1).map((id) => exampleOf(id, answer.quotes?.[id], source)))],
+    (row) => [row.words, row.count, (row.examples ?? []).join(" ")])];
 }
 
 // What the model's table has beside what these pairs show.

@@ -41,7 +41,7 @@ function nameWord(word, pair, side, index) {
   const other = side === "source" ? "target" : "source";
   const partners = pair.edges.filter((edge) => (pair.drafting ? edge.drawn : edge.linked) && edge[side] === index);
   const names = partners.map((edge) => pair[other][edge[other]]);
-  word.className = `word${names.length ? "" : " unlinked"}`;
+  word.className = `word${names.length ? "" : " unlinked"}${pair.hits?.[side].has(index) ? " hit" : ""}`;
   word.setAttribute("aria-label", `${pair[side][index]}: ${names.length ? `linked to ${names.join(", ")}` : "not linked"}`);
 }
 

@@ -2,26 +2,29 @@
 
 const PAGE = 50;
 
-// `onSelect(id)` shows a pair; `onFilter()` is told when what is looked for has changed.
-function makeList(source, filter, {onSelect, onFilter}) {
+// `onSelect(id)` shows a pair; `onFilter()` is told when what is looked for has changed, `onFound()` when the current
+// pair is still found.
+function makeList(source, filter, {onSelect, onFilter, onFound}) {
   const list = {source, filter, rows: [], total: 0, of: source.count, offset: 0, current: null, place: -1};
   let asking = 0;
 
   // Ask for the page that begins at an offset, and draw it; a later question makes an earlier one void.
-  list.load = async (offset) => {
+  // With `at`, that pair's page where it is found.
+  list.load = async (from, at = null) => {
     asking += 1;
     const mine = asking;
     byId("list").setAttribute("aria-busy", "true");
     let answer;
     try {
-      answer = await source.page(list.filter, offset, PAGE);
+      answer = await source.page(list.filter, from, PAGE, at);
     } catch (error) {
-      if (mine === asking && error.name !== "AbortError") tellTrouble(error, () => list.load(offset));
+      if (mine === asking && error.name !== "AbortError") tellTrouble(error, () => list.load(from, at));
       return false;
     }
     if (mine !== asking) return false;
-    const {rows, total, of, linked} = answer;
+    const {rows, total, of, offset, linked} = answer;
     Object.assign(list, {rows, total, of, offset, linked});
+    if (at !== null) list.place = answer.place ?? -1;
     drawPage(list);
     return true;
   };
@@ -32,14 +35,16 @@ function makeList(source, filter, {onSelect, onFilter}) {
   }
   // Take in the filter again; the current pair stays in view where it is still found.
   list.refresh = async () => {
-    list.place = list.current === null ? -1 : await source.placeOf(list.filter, list.current);
-    await list.load(list.place < 0 ? 0 : Math.floor(list.place / PAGE) * PAGE);
-    if (list.place < 0) await findPlace();
+    list.place = -1;
+    return list.load(0, list.current);
   };
+  // Where the current pair is no longer among what is found, the first that is becomes current.
   list.change = async (changes) => {
     Object.assign(list.filter, changes);
     onFilter();
-    await list.refresh();
+    if (!await list.refresh()) return;
+    if (list.place < 0 && list.rows.length) await list.select(list.rows[0].id);
+    else onFound();
   };
   list.select = async (id) => {
     list.current = id;
@@ -76,7 +81,7 @@ function makeList(source, filter, {onSelect, onFilter}) {
     list.rows[index] = {...list.rows[index], ...errors, annotated};
     const old = byId("list").tBodies[0].rows[index];
     const held = old.contains(document.activeElement);
-    old.replaceWith(rowOf(list.rows[index], searchTerms(list.filter.words)));
+    old.replaceWith(rowOf(list.rows[index], list.filter));
     markCurrent(list, false);
     if (held) byId("list").tBodies[0].rows[index].querySelector("button").focus();
   };
@@ -92,8 +97,7 @@ function counted(count, one, many = `${one}s`) {
 }
 
 function drawPage(list) {
-  const terms = searchTerms(list.filter.words);
-  byId("list").tBodies[0].replaceChildren(...list.rows.map((pair) => rowOf(pair, terms)));
+  byId("list").tBodies[0].replaceChildren(...list.rows.map((pair) => rowOf(pair, list.filter)));
   byId("list").removeAttribute("aria-busy");
   byId("found").textContent = (list.total === list.of ? "" : `${list.total.toLocaleString("en")} of `)
     + counted(list.of, "pair");
@@ -133,7 +137,7 @@ function markCurrent(list, scroll = true) {
 
 const ANNOTATED = ["", "corrected", "corrected, done"];
 
-function rowOf(pair, terms) {
+function rowOf(pair, filter) {
   const errors = make("div", {class: "errors"});
   for (const kind of ["wrong", "missed"]) {
     const count = pair[kind];
@@ -148,20 +152,20 @@ function rowOf(pair, terms) {
   if (pair.changed) parts.push(make("div", {class: "part changed"}, `${pair.changed} changed`));
   return make("tr", {"data-id": pair.id},
     make("td", {class: "no"}, make("button", {type: "button", "aria-label": `Show ${title}`}, title), ...parts),
-    make("td", {class: "text"}, sentence(pair, "source", terms), sentence(pair, "target", terms)),
+    make("td", {class: "text"}, sentence(pair, "source", filter), sentence(pair, "target", filter)),
     make("td", {class: "n"}, `${pair.words}`),
     make("td", {class: "n"}, pair.aer !== null && pair.aer !== undefined ? (100 * pair.aer).toFixed(1) : "–", errors),
     make("td", {class: "n"}, decimal(pair.confidence)));
 }
 
 // One side on one line; the words found are marked, and the first of them is in view.
-function sentence(pair, side, terms) {
-  const hits = terms.length ? keysOf(pair)[side].map((word) => terms.some((term) => isTerm(word, term))) : [];
-  const first = Math.max(0, hits.indexOf(true) - 3);
+function sentence(pair, side, filter) {
+  const hits = hitsOf(pair, filter)[side];
+  const first = hits.size ? Math.max(0, Math.min(...hits) - 3) : 0;
   const line = make("div", {dir: "auto"}, first > 0 ? "… " : "");
   // More than fits a line is not needed.
   pair[side].slice(first, first + 60).forEach((word, index) => {
-    line.append(hits[first + index] ? make("mark", {}, word) : word, " ");
+    line.append(hits.has(first + index) ? make("mark", {}, word) : word, " ");
   });
   if (!pair[side].length) line.append(make("i", {class: "note"}, "empty"));
   return line;

@@ -49,9 +49,12 @@ function memorySource(data) {
     corrections: () => store.annotations.ids().map((id) => byName.get(id)),
     saved: () => store.saved(),
     all: (filter) => find(filter),
-    async page(filter, offset, limit) {
+    async page(filter, from, limit, at = null) {
       const found = foundFor(filter);
-      return {total: found.length, of: pairs.length, linked: pairs.length, offset, rows: found.slice(offset, offset + limit)};
+      const place = at === null ? -1 : found.findIndex((pair) => pair.id === at);
+      const offset = place < 0 ? from : Math.floor(place / limit) * limit;
+      return {total: found.length, of: pairs.length, linked: pairs.length, offset,
+        place: place < 0 ? null : place, rows: found.slice(offset, offset + limit)};
     },
     async placeOf(filter, id) {
       return foundFor(filter).findIndex((pair) => pair.id === id);
@@ -60,7 +63,8 @@ function memorySource(data) {
     async pair(id) {
       const pair = byName.get(id);
       if (!pair) throw new Error(`There is no pair ${id}.`);
-      return {...pair, linked: linksOf(pair, pair.ofNames ?? data), annotation: store.annotations.get(id)};
+      return {...pair, linked: linksOf(pair, pair.ofNames ?? data),
+        whys: new Map((pair.whys ?? []).map(([source, target, said]) => [cellKey(source, target), said])), annotation: store.annotations.get(id)};
     },
     // Pairs that were pasted, of an explorer without a desk.
     add(pair, names) {

@@ -22,9 +22,13 @@ function showReasons(container, pair, focus) {
   parts.push(searchesOf(pair, focus));
   const explained = edges.filter((edge) => edge.reasons?.length).slice(0, MOST_EXPLAINED);
   parts.push(...explained.map((edge) => reasonsOf(pair, edge, explained.length > 1)));
-  if (!explained.length && bothSides(focus)) parts.push(make("div", {class: "why"}));
+  if (!explained.length && bothSides(focus)) parts.push(make("div", {class: "why", "data-why": cellKey(focus.source, focus.target)}));
   if (!pair.drafting && bothSides(focus)) parts.push(make("p", {class: "note hint"}, "A click keeps it and tells all."));
   container.replaceChildren(...parts.filter(Boolean));
+  for (const box of container.querySelectorAll(".why")) {
+    const known = pair.whys?.get(box.dataset.why);
+    if (known) fillWhy(box, known, pair);
+  }
 }
 
 function hintOf(pair) {
@@ -67,6 +71,7 @@ function describe(pair, edge) {
   const figures = [];
   if (edge.linked && edge.confidence !== null) figures.push(`confidence ${decimal(edge.confidence)}`);
   if (edge.linked && edge.score !== null) figures.push(`score ${decimal(edge.score)}`);
+  if (edge.kind === "wrong") figures.push(truthOf(pair, edge));
   if (edge.alone) figures.push(pair.beside.alone);
   if (edge.left && edge.kind !== "gone") figures.push(pair.beside.gone);
   if (figures.length) line.append(make("span", {class: "note"}, ` ${figures.join(", ")}`));
@@ -138,6 +143,8 @@ const LEAST_REASON = 0.04;
 
 // What is known of a link or of a missing one: its reasons, the best rival, what would have to be different.
 function fillWhy(box, answer, pair) {
+  if (box.classList.contains("told")) return;
+  box.classList.add("told");
   const parts = [answer.reasons?.length ? weighed(answer.reasons) : sentencesOf(answer.sentences ?? [])];
   if (answer.rival?.sentences?.length) {
     const {source, target, sentences} = answer.rival;
@@ -161,4 +168,14 @@ function weighed(reasons) {
   return make("ul", {class: "sentences weighed"}, ...told.map(({score, words}) => make("li", {class: score < 0 ? "against" : "for"},
     make("b", {class: "sign", title: score < 0 ? "against the link" : "for the link"}, score < 0 ? "−" : "+",
       make("span", {class: "hidden"}, score < 0 ? " against the link: " : " for the link: ")), make("span", {dir: "auto"}, words))));
+}
+
+// What the gold, or whoever has corrected the pair, links the two words to instead.
+function truthOf(pair, edge) {
+  const names = (side) => {
+    const [own, other] = side === "source" ? [0, 1] : [1, 0];
+    const partners = referenceOf(pair).filter((link) => link[own] === edge[side]).map((link) => pair[other ? "target" : "source"][link[other]]);
+    return `${visible(pair[side][edge[side]])} to ${partners.map(visible).join(", ") || "nothing"}`;
+  };
+  return `${pair.annotation ? "you link" : "the gold links"} ${names("source")}, ${names("target")}`;
 }

@@ -50,10 +50,17 @@ function makeClient(token) {
 function serverSource(data, client) {
   const {get, post} = client;
   const desk = data.desk;
+  let history = {};
   let asked = null; // the page that is waited for: a newer question ends it
 
   function takeIn(answer) {
     if (answer.desk) Object.assign(desk, answer.desk);
+    return answer;
+  }
+
+  async function noted(answer) {
+    const {undo, redo} = answer.annotation ?? await get("/status");
+    history = {undo, redo};
     return answer;
   }
 
@@ -66,36 +73,45 @@ function serverSource(data, client) {
     kinds: null,
     orders: Object.keys(ORDERS),
     get count() { return desk.pairs; },
-    async page(filter, offset, limit) {
+    async page(filter, offset, limit, at = null) {
       asked?.abort();
       asked = new AbortController();
-      const answer = await get("/pairs", {...asQuery(filter), run: runOf(filter), offset, limit}, asked.signal);
+      const answer = await get("/pairs", {...asQuery(filter), run: runOf(filter), offset, limit, at}, asked.signal);
       desk.pairs = answer.of;
-      return {...answer, offset, rows: answer.rows.map((row) => ({...row, wrong: row.wrong ?? 0, missed: row.missed ?? 0}))};
+      return {...answer, rows: answer.rows.map((row) => ({...row, wrong: row.wrong ?? 0, missed: row.missed ?? 0}))};
     },
-    async placeOf() { return -1; },
+    async placeOf(filter, id) {
+      return (await get("/pairs", {...asQuery(filter), run: runOf(filter), limit: 1, at: id})).place ?? -1;
+    },
     has: (id) => /^\d+$/.test(String(id)),
     async pair(id, {run = "", other = ""} = {}) {
       const answer = await get("/pair", {id, run: runOf({run}), other});
       const pair = {...answer.pair, annotation: answer.annotation ?? null};
       pair.words = pair.source.length + pair.target.length;
       pair.linked = linksOf(pair, answer);
+      pair.whys = new Map(); // asked for when a link is pointed at
       if (answer.other) pair.beside = {links: answer.other, alone: "only here", gone: `only in ${runName(desk, other)}`};
       else if (answer.before) pair.beside = {links: answer.before, alone: "new since learning", gone: "no longer linked"};
       return pair;
     },
     why: (pair, source, target, run = "") => get("/why", {id: pair.id, source, target, run: runOf({run})}),
-    edit: (id, changes) => post("/edit", {id, changes}),
-    finish: (id, done) => post("/edit", {id, done}),
-    clear: (id) => post("/edit", {id, clear: true}),
-    undo: () => post("/undo", {}),
-    redo: () => post("/redo", {}),
+    edit: async (id, changes) => noted(await post("/edit", {id, changes})),
+    finish: async (id, done) => noted(await post("/edit", {id, done})),
+    clear: async (id) => noted(await post("/edit", {id, clear: true})),
+    undo: async () => noted(await post("/undo", {})),
+    redo: async () => noted(await post("/redo", {})),
     queue: (order) => get("/queue", {order}),
     annotator: async (name) => takeIn(await post("/annotator", {name})),
     run: async (run) => takeIn(await post("/run", {run})),
     learn: () => post("/learn", {}),
     learning: () => get("/learn"),
-    status: () => get("/status"),
+    // What can be undone is known from the last status, and from what each correction is answered with.
+    counts: () => history,
+    async status() {
+      const status = await get("/status");
+      history = {undo: status.undo, redo: status.redo};
+      return status;
+    },
     align: (question) => post("/align", question),
     summary: (run) => get("/summary", {run: runOf({run})}),
     compare: (a, b) => get("/compare", {a, b}),

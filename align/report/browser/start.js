@@ -6,7 +6,9 @@ const source = data.desk ? serverSource(data, client) : memorySource(data);
 const view = {pair: null, drawing: null, cells: new Map(), focus: null, pinned: null, lit: [], asked: 0, told: null, tallest: 0};
 const hiddenKinds = new Set();
 const startFilter = {...NO_FILTER, ...firstFilter()};
-const list = makeList(source, {...startFilter}, {onSelect: showPair, onFilter: filterChanged});
+const list = makeList(source, {...startFilter}, {
+  onSelect: showPair, onFilter: filterChanged, onFound: markHits,
+});
 const editor = makeEditor(source, view, {onChange: renewPair, onShow: select});
 const desk = setUpDesk(source, data, {onRun: runChanged, onLearnt: runChanged, list});
 const tabs = makeTabs({
@@ -37,6 +39,7 @@ async function showPair(id) {
   pair.id = id;
   Object.assign(view, {pair, focus: null, pinned: null, tallest: 0});
   editor.cursor = null;
+  pair.hits = hitsOf(pair, list.filter);
   withEdges(pair, editor.on);
   byId("pair-title").textContent = titleOf(pair);
   drawHead(pair);
@@ -179,7 +182,6 @@ function askWhySoon() {
   if (source.kind !== "server" || !view.focus || !bothSides(view.focus)) return;
   const {pair, focus} = view;
   whyTimer = setTimeout(async () => {
-    pair.whys ??= new Map();
     const cell = cellKey(focus.source, focus.target);
     try {
       if (!pair.whys.has(cell)) pair.whys.set(cell, await source.why(pair, focus.source, focus.target, list.filter.run));
@@ -339,6 +341,15 @@ async function showAll() {
   Object.assign(list.filter, {...NO_FILTER, order: list.filter.order});
   fields.write(list.filter);
   await list.refresh();
+}
+
+// The words that are looked for, in the pair as in the list.
+function markHits() {
+  const {pair, drawing} = view;
+  if (!pair || !drawing) return;
+  pair.hits = hitsOf(pair, list.filter);
+  for (const side of ["source", "target"]) drawing.words[side].forEach((word, index) => nameWord(word, pair, side, index));
+  light(view.focus);
 }
 
 function filterChanged() {

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 
@@ -19,6 +19,7 @@ from align.core.files import text_file
 from align.links import Link, check_bounds, parse_pharaoh
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of, render
+from align.report.why import whys
 from pipeline.config.options import at_least
 from pipeline.stages.align.stage import SCORES, TABLE
 from pipeline.stages.gold import read_gold
@@ -85,10 +86,26 @@ def run(
 
 
 def _explained(aligner: Aligner, pair: ShownPair, bias: float) -> ShownPair:
-    """Return the pair with the reasons for its links, where it is small enough."""
-    if not pair.links or len(pair.source) * len(pair.target) > _MOST_EDGES:
+    """Return the pair with the reasons for its links, in words for its errors, where it is small enough."""
+    if len(pair.source) * len(pair.target) > _MOST_EDGES:
         return pair
-    return replace(pair, reasons=reasons_of(aligner.explain(pair.source, pair.target, bias=bias)))
+    told: dict[str, Any] = {}
+    if pair.links:
+        told["reasons"] = reasons_of(aligner.explain(pair.source, pair.target, bias=bias))
+    # The best matchings that reasons in words are held against know of no bias.
+    if (cells := _errors(pair)) and not bias:
+        told["whys"] = dict(zip(cells, whys(aligner, pair.source, pair.target, cells), strict=True))
+    return replace(pair, **told)
+
+
+def _errors(pair: ShownPair) -> list[tuple[int, int]]:
+    """Return the wrong and the missed links of a gold pair."""
+    if pair.gold is None:
+        return []
+    made = {(link.source, link.target) for link in pair.links}
+    known = {(link.source, link.target): link.sure for link in pair.gold}
+    missed = (cell for cell, sure in known.items() if sure and cell not in made)
+    return sorted({*(made - known.keys()), *missed})
 
 
 def _drawn(pairs: Sequence[ShownPair], count: int, generator: np.random.Generator) -> list[ShownPair]:

@@ -130,6 +130,11 @@ def test_pairs_of_a_text_keep_their_lines(serve):
     assert (empty["pair"]["source"], empty["pair"]["target"], empty["pair"]["links"]) == ([], ["le"], [])
     assert client.get("/pairs", offset=3, limit=1, order="backwards")[1]["rows"][0]["id"] == 1
     assert client.get("/pairs", link="dog>chien")[1]["total"] == 2
+    # the page that a pair is on, and its place among all that are found
+    ids = [row["id"] for row in client.get("/pairs", order="backwards", limit=100)[1]["rows"]]
+    found = client.get("/pairs", order="backwards", limit=2, at=ids[3])[1]
+    assert (found["offset"], found["place"], [row["id"] for row in found["rows"]]) == (2, 3, ids[2:4])
+    assert client.get("/pairs", at=10**6)[1]["place"] is None
 
 
 def test_a_pair_that_is_pasted_is_kept(serve):

@@ -114,6 +114,7 @@ def stage(tmp_path, monkeypatch):
         base=0,
         train=1,
         without=None,
+        bias=-0.5,
         **options,
     ):
         folders = {name: tmp_path / name / "0123" for name in ("download", "preprocess", "train", "align")}
@@ -146,7 +147,7 @@ def stage(tmp_path, monkeypatch):
             "corpus": {"name": "tiny", "source": "en", "target": "fr"},
             "gold": {"links": None, "format": format, "columns": None, "base": base, "train": train},
             "align": {"bias": 0.25},
-            "evaluate": {"bias": -0.5},
+            "evaluate": {"bias": bias},
             "inspect": {},
         }
         uses = [f"{section}.{key}" for section, keys in values.items() for key in keys]
@@ -220,6 +221,33 @@ def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
     assert link[:4] == [0, 1, 0.625, pytest.approx(1.5)]
     reasons = {data["names"][name]: value for name, value in link[4]}
     assert reasons == pytest.approx({"same_word": 2.0, "bias": -0.5})
+
+
+def test_errors_are_explained_in_words(stage, tmp_path, monkeypatch):
+    """Wrong and missed links of gold pairs: not where a bias makes the links others than the best ones."""
+    monkeypatch.setattr(inspect, "Aligner", Aligner)
+    resources = Resources(None, None, None, Vocabulary(["one"], [1]), Vocabulary(["un"], [1]))
+    names = feature_names(("spelling",), resources)
+    weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names]) / SCALE
+    text = {"source": TextProcessor("en").settings(), "target": TextProcessor("fr").settings()}
+    model = Model(names, weights, ("spelling",), (1.0, 0.0), {}, {}, resources=resources, text=text)
+    model.save(tmp_path / "train" / "0123")
+    gold = {
+        "source": ["Paris one", "Rome"],
+        "target": ["un Paris", "Rome"],
+        "links": ["0-0 1p0", "0-0"],
+        "guessed": ["0-1", "0-0"],
+    }
+    _, data = stage(gold=gold, bias=0.0)
+    first, second, *_ = by_kind(data, "gold")
+    assert [cell[:2] for cell in first["whys"]] == [[0, 0], [0, 1]]
+    missed, wrong = (cell[2] for cell in first["whys"])
+    assert "needed" in missed
+    assert "needed" not in wrong
+    assert max(wrong["reasons"], key=lambda each: each["score"])["aspect"] == "spelling"
+    assert "whys" not in second
+    _, data = stage(gold=gold, bias=-0.5)
+    assert not any("whys" in pair for pair in data["pairs"])
 
 
 def test_links_are_explained_with_the_bias_they_were_made_with(stage):
