@@ -55,6 +55,7 @@ SCRIPTS = (
     "tabs.js",
     "address.js",
     "keys.js",
+    "pair.js",
     "start.js",
 )
 

@@ -5,6 +5,7 @@ const ASK_EVERY = 400; // milliseconds
 function setUpLearning(source, {onRun, onLearnt}) {
   const panel = byId("learning");
   let before = null; // the run to go back to
+  let began = Date.now();
 
   async function begin() {
     try {
@@ -14,6 +15,7 @@ function setUpLearning(source, {onRun, onLearnt}) {
       tellTrouble(error);
       return;
     }
+    began = Date.now();
     panel.hidden = false;
     await follow();
   }
@@ -57,7 +59,10 @@ function setUpLearning(source, {onRun, onLearnt}) {
     const parts = [make("h2", {}, TITLES[state.state]), close];
     const words = make("div", {class: "outcome"});
     if (state.state === "running") {
-      words.append(make("p", {}, state.pairs ? `From ${counted(state.pairs, "corrected pair")}.` : "Reading the corrections …"));
+      const last = state.passes?.[state.passes.length - 1];
+      words.append(make("p", {}, `From ${counted(state.pairs ?? 0, "corrected pair")}, for ${secondsSince(began)}. ${last
+        ? `Pass ${last[0]}: the duality gap is ${gapText(last)} of the objective; below 0.1 % the weights are as good as they get.`
+        : "The features of the corrected pairs are computed; weights are learnt from most of them and tried on the others."}`));
     }
     if (state.state === "failed") words.append(make("p", {class: "bad"}, state.error ?? "It failed."));
     if (state.state === "done") words.append(...doneParts(state));
@@ -87,6 +92,9 @@ function setUpLearning(source, {onRun, onLearnt}) {
     } else if (state.changed === 0) {
       parts.push(make("p", {}, "No pair has other links now."));
     }
+    if (state.saved) {
+      parts.push(make("p", {class: "note"}, "The new model is kept: ", make("code", {dir: "auto"}, `liaison links -m ${state.saved}`)));
+    }
     parts.push(make("p", {}, back));
     return parts;
   }
@@ -100,6 +108,14 @@ function setUpLearning(source, {onRun, onLearnt}) {
 const FEW_PAIRS = 100;
 
 const TITLES = {running: "Learning …", done: "Learnt", failed: "Learning failed"};
+
+function secondsSince(time) {
+  return counted(Math.max(0, Math.round((Date.now() - time) / 1000)), "second");
+}
+
+function gapText([, gap, primal]) {
+  return primal > 0 ? percentTick(gap / primal) : "unknown";
+}
 
 // Whether it got better, in words, by pairs that were held out.
 function outcome({pairs, before, after}) {
