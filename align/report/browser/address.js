@@ -3,7 +3,11 @@
 
 const VIEW_STATE = ["side", "word", "a", "b"];
 
+// The address as it was last read or written: another one has been gone to, and is still to be read.
+let seenAddress = location.hash;
+
 function readAddress(start) {
+  seenAddress = location.hash;
   const [id, text] = cut(location.hash.slice(1), "?");
   const query = new URLSearchParams(text);
   const state = {};
@@ -42,5 +46,7 @@ function writeAddress({id, filter, start, view, state}) {
   }
   const text = query.toString();
   const hash = `#${id === null ? "" : encodeURIComponent(id)}${text ? `?${text}` : ""}`;
+  if (location.hash !== seenAddress) return;
   if (hash !== location.hash && !(hash === "#" && !location.hash)) history.replaceState(null, "", hash);
+  seenAddress = location.hash;
 }
