@@ -12,7 +12,6 @@ import os
 import shlex
 import sys
 import time
-from dataclasses import replace
 from typing import Any
 
 from align.cli.arguments import Parser
@@ -27,6 +26,7 @@ from benchmarks.report.page import Section, html
 from benchmarks.solvers import solvers_of
 
 SIZES, SAMPLE_SIZES = "100,1000,10000", "100,300,600"
+TITLE = "Which solver: the experiments made anew"
 KEYS = ("first", "sizes", "lam", "scene", "triplets", "sequences", "approximate")
 
 
@@ -66,35 +66,39 @@ def run(args: argparse.Namespace) -> None:
     names = tuple(solvers_of(args.solvers))
     if args.passes < 1 or args.rounds < 1 or not args.seconds > 0:
         raise InputError("--passes, --seconds, --rounds: give numbers above 0")
-    chosen, begun = _chosen(args.only), time.monotonic()
+    chosen, begun = _chosen(args.only, sizes), time.monotonic()
     args.out.mkdir(parents=True, exist_ok=True)
     told: dict[str, Any] = facts(args.seed)
     told["command"] = shlex.join(["python", "-m", "benchmarks.report", *sys.argv[1:]])
     limits = Limits(args.passes, args.seconds, args.rounds, args.seed)
     text = data.load_text(args, max(sizes))
     setup = sections.Setup(text, tuple(sizes), names, limits, _program())
-    made = list(_sections(args, setup, chosen))
-    spent = os.times()  # that of the pipeline is among that of children
-    told["rounds"] = (
-        f"CPU seconds: the median of {args.rounds} runs, one where the time limit ended it; kernels are "
-        f"compiled before. The page took {time.monotonic() - begun:.0f} s, {sum(spent[:4]):.0f} CPU s"
-    )
-    said = conclusions(made)
-    title = "Which solver: the experiments made anew"
-    page = html(title, told, said, made)
-    (args.out / "report.html").write_text(page, encoding="utf-8", newline="\n")
-    parts = [f"# {title}\n", *(f"{words}\n" for words in said), *(section.markdown() for section in made)]
+    made: list[Section] = []
+    for key in chosen:
+        print(f"{key} ...", file=sys.stderr, flush=True)
+        made += _of(key, args, setup)
+        spent = os.times()  # that of the pipeline is among that of children
+        told["rounds"] = (
+            f"CPU seconds: the median of {args.rounds} runs, one where the time limit ended it; kernels are "
+            f"compiled before. The page took {time.monotonic() - begun:.0f} s, {sum(spent[:4]):.0f} CPU s"
+        )
+        said = conclusions(made)
+        # written after each section: a run that is killed leaves what it has
+        page = html(TITLE, told, said, made)
+        (args.out / "report.html").write_text(page, encoding="utf-8", newline="\n")
+    parts = [f"# {TITLE}\n", *(f"{words}\n" for words in said), *(section.markdown() for section in made)]
     tell(args.out, "report", told, parts, {"sections": {section.key: section.values for section in made}})
     print(f"{args.out / 'report.html'}: the page")
 
 
-def _chosen(only: str | None) -> list[str]:
+def _chosen(only: str | None, sizes: list[int]) -> list[str]:
     chosen = list(KEYS) if only is None else [key.strip() for key in only.split(",")]
     for key in chosen:
         number = key.removeprefix("pairs-")
         if key not in KEYS and not (key != number and number.isascii() and number.isdigit() and int(number)):
             raise InputError(f"--only {key!r}: no section; give some of {', '.join(KEYS)}, pairs-N")
-    return chosen
+    each = {"sizes": [f"pairs-{pairs}" for pairs in sizes]}
+    return [part for key in chosen for part in each.get(key, [key])]
 
 
 def _program() -> str:
@@ -108,19 +112,11 @@ def _program() -> str:
     return shlex.join(["python", "-m", "benchmarks.report", *kept])
 
 
-def _sections(args: argparse.Namespace, setup: sections.Setup, chosen: list[str]) -> Any:
-    for key in chosen:
-        print(f"{key} ...", file=sys.stderr, flush=True)
-        yield from _of(key, args, setup)
-
-
 def _of(key: str, args: argparse.Namespace, setup: sections.Setup) -> list[Section]:
     if key.startswith("pairs-"):
-        return sections.sizes(replace(setup, sizes=(int(key.removeprefix("pairs-")),)))
+        return [sections.size(setup, int(key.removeprefix("pairs-")))]
     if key == "first":
         return [sections.first_experiment(setup)]
-    if key == "sizes":
-        return sections.sizes(setup)
     if key == "lam":
         return [sections.strengths(setup)]
     if key == "scene":
