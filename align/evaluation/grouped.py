@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import numpy as np
 
-GROUPS = 2000
+GROUPS = 1000
 
 
 class Grouped:
