@@ -138,12 +138,14 @@ def run(args: argparse.Namespace) -> None:
             for name in chosen
             if fits(name, task.problem)
         ]
+        if not runs:  # none of those chosen solves it
+            continue
         write_points(args.out / f"{task.name}.csv", runs)
         plot(args.out / f"{task.name}.png", task.name, runs)
         parts.append(f"## {task.name}: n = {task.problem.n}, d = {task.problem.d}, lam = {task.lam:.3g}\n")
         parts.append(markdown([line(own, task) for own in runs]))
         values += [_value(own, task) for own in runs]
-        if task.name in FIGURES and runs:
+        if task.name in FIGURES:
             training_curve(runs[0].fit.history, LEVELS[-1], args.out / f"{FIGURES[task.name]}.png")
     tell(args.out, "solvers", told, parts, {"runs": values})
 

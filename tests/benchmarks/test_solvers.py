@@ -164,6 +164,17 @@ def test_pairs_without_a_sure_link_are_not_learnt_from(tmp_path):
     np.testing.assert_array_equal(problem.oracle(np.array([0.0, -1e6]), 1).psi, features[6])
 
 
+def test_a_problem_that_none_of_the_chosen_solves_is_left_out(scene, tmp_path, capsys):
+    args = argparse.Namespace(
+        hansards=None, gold=None, scene=scene(), solvers="extragradient", size=1, silver=0, passes=3,
+        seconds=20.0, seed=0, out=tmp_path,
+    )  # fmt: skip
+    solvers.run(args)
+    text = capsys.readouterr().out
+    assert "## scene-unary" in text
+    assert "scene-pairwise" not in text
+
+
 def test_one_command_leaves_tables_and_curves(task, scene, tmp_path, monkeypatch, capsys):
     monkeypatch.setattr(solvers, "_alignment_tasks", lambda args: [replace(task, name="hansards-gold")])
     out = tmp_path / "out"
