@@ -16,6 +16,7 @@ import numpy as np
 from align.core.arrays import load_array
 from align.core.errors import WorkError
 from align.core.files import text_file
+from align.explorer.summary import gap_curve_of
 from align.links import Link, check_bounds, parse_pharaoh
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of, render
@@ -72,7 +73,7 @@ def run(
         ]
     languages = context.option("corpus.source"), context.option("corpus.target")
     page = render(
-        as_json(shown, contributions=reasons),
+        {**as_json(shown, contributions=reasons), "gap_curve": gap_curve_of(context.inputs["train"])},
         title=context.option("corpus.name"),
         languages=languages,
         facts=facts(context.inputs, aligned, of_corpus),

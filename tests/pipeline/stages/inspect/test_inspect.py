@@ -223,6 +223,15 @@ def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
     assert reasons == pytest.approx({"same_word": 2.0, "bias": -0.5})
 
 
+def test_how_the_weights_were_trained(stage, tmp_path):
+    _, data = stage()
+    assert data["gap_curve"] == []
+    lines = ["passes,primal,dual,gap", "1,2.0,1.0,1.0", "2,1.5,1.25,"]
+    write(tmp_path / "train" / "0123" / "history.csv", lines)
+    _, data = stage()
+    assert data["gap_curve"] == [[1, 1, 2], [2, None, 1.5]]
+
+
 def test_errors_are_explained_in_words(stage, tmp_path, monkeypatch):
     """Wrong and missed links of gold pairs: not where a bias makes the links others than the best ones."""
     monkeypatch.setattr(inspect, "Aligner", Aligner)
