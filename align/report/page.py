@@ -92,8 +92,8 @@ def render(
     Parameters
     ----------
     data : mapping
-        What :func:`align.report.pairs.as_json` returns; ``gap_curve``, if given, is how the model was trained,
-        ``[pass, gap, primal]`` each; a desk's page has ``desk`` and ``token`` as well.
+        What :func:`align.report.pairs.as_json` returns; ``gap_curve``, if given, is how the model was
+        trained, ``[pass, gap, primal]`` each; a desk's page has ``desk`` and ``token`` as well.
     title : str
         The name of the corpus or the model.
     languages : (str, str)
