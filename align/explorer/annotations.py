@@ -123,7 +123,8 @@ class Annotations:
             with _usable(folder):
                 self._journal = os.open(journal, os.O_RDWR | os.O_CREAT, 0o666)
                 if os.fstat(self._journal).st_size < size:
-                    os.pwrite(self._journal, b"\n", size - 1)  # only the end of the last line was missing
+                    os.lseek(self._journal, 0, os.SEEK_END)
+                    os.write(self._journal, b"\n")  # only the end of the last line was missing
                 os.ftruncate(self._journal, size)
         except BaseException:
             os.close(self._held)

@@ -423,6 +423,23 @@ def test_who_is_refused_hears_why_whatever_the_size(serve):
         assert client.post("/edit", {"x": "x" * 60_000}, X_Liaison_Token="other") == (403, told)
 
 
+def test_a_correction_that_cannot_be_written_is_told_and_not_shown(serve, tmp_path, monkeypatch):
+    client = serve(TSV, folder=tmp_path / "kept")
+
+    def full(descriptor):
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patched:
+        patched.setattr("align.explorer.annotations.os.fsync", full)
+        status, answer = client.post("/edit", {"id": 1, "done": True})
+    assert (status, answer["error"].partition(": ")[2]) == (
+        507,
+        "the correction cannot be kept: the disk is full; free space, then make it again",
+    )
+    assert client.get("/pairs", show="annotated")[1]["total"] == 0
+    assert client.get("/status")[1]["undo"] == 0
+
+
 def test_paths_and_sizes(serve):
     client = serve()
     assert client.get("/etc/passwd") == (404, {"error": "there is no such page"})
