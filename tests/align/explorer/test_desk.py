@@ -206,7 +206,7 @@ def test_corrections_that_are_none(serve, body, status, told):
 
 
 def test_the_queue_leads_through_what_is_to_do(serve):
-    client = serve(TSV)
+    client = serve(f"{DOG}\n\tle\nthe red house\tla maison rouge\ni see\tje vois\n")
     order = [row["id"] for row in client.get("/pairs", order="unsure")[1]["rows"]]
     assert client.get("/queue", order="unsure")[1] == {"id": order[0]}
     assert client.get("/queue", order="unsure", after=order[0])[1] == {"id": order[1]}
