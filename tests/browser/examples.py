@@ -7,6 +7,31 @@ UNNAMED = """[...document.querySelectorAll("button, input, select, textarea, sum
     .filter((element) => !(element.ariaLabel || element.textContent.trim() || element.labels?.length))
     .map((element) => element.outerHTML)"""
 
+# Visible text whose contrast with its ground is below that of WCAG 2.1, level AA.
+FAINT = """() => {
+    const parts = (text) => (text.match(/[\\d.]+/g) ?? []).map(Number);
+    const luminance = ([red, green, blue]) => [red, green, blue].map((value) => value / 255)
+        .map((value) => (value <= 0.03928 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4))
+        .reduce((sum, value, index) => sum + value * [0.2126, 0.7152, 0.0722][index], 0);
+    const ground = (element) => {
+        for (let each = element; each; each = each.parentElement) {
+            const colour = parts(getComputedStyle(each).backgroundColor);
+            if (colour.length === 3 || colour[3] > 0.99) return colour;
+        }
+        return [255, 255, 255];
+    };
+    const found = [];
+    for (const element of document.querySelectorAll("body *")) {
+        const own = [...element.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+        if (!own || !element.checkVisibility()) continue;
+        if (element.closest("svg, :disabled, .hidden, .skip, option")) continue;
+        const [one, two] = [luminance(parts(getComputedStyle(element).color)), luminance(ground(element))];
+        const contrast = (Math.max(one, two) + 0.05) / (Math.min(one, two) + 0.05);
+        if (contrast < 4.5) found.push([element.className, element.textContent.slice(0, 20), contrast]);
+    }
+    return found;
+}"""
+
 
 def words(text):
     return text.split(" ") if text else []

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from align.links.jsonl import read_jsonl
-from tests.browser.examples import corpus, diagonal, examples
+from tests.browser.examples import FAINT, corpus, diagonal, examples
 
 
 @pytest.fixture
@@ -288,5 +288,6 @@ def test_at_any_width_by_hand_of_a_finger(report, width, dark):
     cell(page, 0, 1).click()
     assert kinds(page)[0][1] == "sure"
     assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth") is True
+    assert page.evaluate(FAINT) == []
     page.click("#undo")
     assert kinds(page)[0][1] == ""

@@ -11,7 +11,7 @@ from playwright.sync_api import expect
 from align.links import parse_pharaoh
 from align.links.jsonl import read_jsonl
 from align.links.tmx import read_tmx
-from tests.browser.examples import UNNAMED, corpus, diagonal, examples
+from tests.browser.examples import FAINT, UNNAMED, corpus, diagonal, examples
 
 SVG = "{http://www.w3.org/2000/svg}"
 HOSTILE = ["<img", "src=x", "onerror=alert(1)>", "</svg><script>alert(2)</script>", "&amp;", "]]>"]
@@ -238,6 +238,7 @@ def test_at_any_width(report, width, dark):
         expect(page.locator(f"#panel-{name}")).to_be_visible()
         assert page.evaluate("document.documentElement.scrollWidth <= window.innerWidth") is True, name
         assert page.evaluate(UNNAMED) == []
+        assert page.evaluate(FAINT) == []
 
 
 def test_tabs_with_the_keys(report):
