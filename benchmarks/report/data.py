@@ -69,7 +69,9 @@ class Text:
     def task(self, pairs: int, lam: float = LAM) -> Task:
         """Return the problem of the first so many usable pairs."""
         chosen = self.usable[:pairs]
-        return Task(f"pairs-{len(chosen)}", MatchingProblem(self.edges, self.labels, pairs=chosen), lam)
+        last = int(chosen[-1]) + 1  # a view: what is not learnt from is not looked at
+        edges, labels = self.edges.block(0, last), self.labels.block(0, last)
+        return Task(f"pairs-{len(chosen)}", MatchingProblem(edges, labels, pairs=chosen), lam)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:

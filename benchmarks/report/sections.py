@@ -155,7 +155,7 @@ def size(setup: Setup, pairs: int) -> Section:
         own.name: {
             "passes": None if own.reached is None else own.reached.passes,
             "seconds": None if own.seconds is None else own.seconds.median,
-            "memory": None if (took := used[own.name]) is None else took[0],
+            "memory": None if (took := used[own.name]) is None else max(took),
             "share": own.share,
             "aer": own.errors[-1][1] if own.errors else None,
             "status": own.run.fit.status,
