@@ -18,8 +18,7 @@ from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, say
 from align.core.errors import InputError
 from align.links import FORMATS
-from align.model.folder import Model
-from align.model.reading import read_languages
+from align.model.folder import save_adapted
 from align.model.shipped import find_model
 from align.solvers import Progress
 
@@ -74,7 +73,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output is None:
         say("the model was not kept; -o FOLDER keeps it")
         return 0
-    _save(learnt.model, find_model(model), args.output)
+    save_adapted(learnt.model, args.output, origin=find_model(model))
     say(f"{args.output}: the new model; the old one stays as it was")
     return 0
 
@@ -96,14 +95,6 @@ def _gold(args: argparse.Namespace) -> sides.Side:
         )
     nothing = sides.Side("", [], 0, every_pair=False)
     return sides.settle(gold, sides.gold_base(gold, nothing), hint="swap --source and --target")
-
-
-def _save(model: Model, origin: Path, folder: Path) -> None:
-    """Write the new model; what it has in common with the old one is copied, unless that was turned round."""
-    if read_languages(origin) == model.languages:
-        model.save(folder, vocabularies_from=origin, lexicon_from=origin / "lexicon", vectors_from=origin)
-    else:
-        model.save(folder)
 
 
 def _tell(progress: Progress) -> None:

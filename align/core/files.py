@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import glob
 import io
 import os
 import re
@@ -37,6 +38,9 @@ _PIECE = 1 << 20
 
 # What an output is called, after its name and a number of its own, until it is whole.
 _UNFINISHED = ".unfinished"
+
+# Held beside a folder that is written, until it is whole.
+_FOLDER_LOCK = "unfinished.lock"
 
 # Symbolic links one after the other, as many as Linux follows.
 _MOST_LINKS = 40
@@ -189,6 +193,41 @@ def new_output(path: Path) -> Iterator[Path]:
         yield aside
 
 
+@contextmanager
+def new_folder(path: Path) -> Iterator[Path]:
+    """Give another place to fill a folder at; it is flushed, and renamed to ``path`` when it is whole.
+
+    What killed processes have left of it is removed before. A folder that is there already is to be empty,
+    and is filled in place: it may be a disk of its own.
+    """
+    if path.is_dir():
+        yield path
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    remove_unfinished(path.parent, f"{path.name}.")
+    aside = path.with_name(f"{path.name}.{uuid.uuid4().hex}{_UNFINISHED}")
+    whole = aside / "whole"
+    try:
+        with removed_after(aside):
+            whole.mkdir(parents=True)
+            with held(aside / _FOLDER_LOCK):
+                yield whole
+                for file in sorted(each for each in whole.rglob("*") if each.is_file()):
+                    sync_file(file)
+                os.rename(whole, path)
+    except OSError as error:
+        # Nobody knows the other place.
+        for other in (whole, aside):
+            if error.filename is not None and Path(error.filename).is_relative_to(other):
+                error.filename = str(path / Path(error.filename).relative_to(other))
+        raise
+
+
+def remove_unfinished(parent: Path, prefix: str) -> None:
+    """Remove the folders of such names that :func:`new_folder` began and whose writers are gone."""
+    remove_left(parent, prefix, lock=_FOLDER_LOCK)
+
+
 def _remove_left(path: Path) -> None:
     """Remove the unfinished files beside an output whose writers are gone."""
     name = re.compile(rf"{re.escape(path.name)}\.[0-9a-f]{{32}}{re.escape(_UNFINISHED)}")
@@ -218,7 +257,7 @@ def remove_left(parent: Path, prefix: str, *, lock: str = "lock") -> None:
     """
     if sys.platform == "win32":
         return
-    for folder in parent.glob(f"{prefix}*"):
+    for folder in parent.glob(f"{glob.escape(prefix)}*"):
         with suppress(OSError), ExitStack() as opened:
             found = folder.lstat()
             if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid():

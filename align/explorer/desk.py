@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
 
@@ -26,7 +27,7 @@ from align.explorer.annotations import (
     edited,
     read_annotations,
 )
-from align.explorer.learning import Learning
+from align.explorer.learning import Learning, keep_model, kept_models
 from align.explorer.lexicon import Table
 from align.explorer.linking import Linker
 from align.explorer.requests import RequestError
@@ -48,6 +49,9 @@ _KEPT = 16
 
 # Pairs whose reasons are worked out at the same time: each takes some megabytes meanwhile.
 _SCORED_AT_ONCE = 2
+
+# Models learnt before that are offered, the newest: each takes memory, and links all pairs.
+_MOST_KEPT = 5
 
 Note = Callable[[str], None]
 
@@ -100,7 +104,7 @@ class Desk:
         self.annotations = Annotations(folder, annotator, on_note=on_note)
         self.store = Store(scratch / "desk.sqlite", annotator=annotator)
         self.linker = Linker(self.store, on_fault=on_fault)
-        self.learning = Learning(self._learnt, on_fault=on_fault)
+        self.learning = Learning(on_fault=on_fault)
         self._on_note, self._on_fault = on_note, on_fault
         self._opened = {annotator: self.annotations}
         self._places: dict[Key, int] = {}  # pairs of which something is or was said
@@ -116,6 +120,7 @@ class Desk:
         self._facts: dict[int, queries.Facts] = {}
         self._finding = threading.Lock()
         self._roots: dict[int, int] = {}
+        self._kept: set[Path] = set()  # models learnt before, or here, that are among the runs
         self.gap_curves: dict[int, Sequence[Sequence[float | None]]] = {}
         self.add_model(name, aligner, gap_curve=gap_curve)
         for who in sorted({annotator, *annotators_of(folder)}):
@@ -160,7 +165,8 @@ class Desk:
 
     def learn(self) -> None:
         """Learn from what the annotator has said, beginning with the model that the current run came from."""
-        root = self._roots.get(self.current)
+        parent, annotator = self.current, self.annotations.name
+        root = self._roots.get(parent)
         aligner = None if root is None else self.linker.aligner(root)
         if aligner is None or aligner.untrained:
             raise RequestError(409, "links of a file, and weights without a model, cannot learn")
@@ -174,7 +180,7 @@ class Desk:
         ]
         if not any(link.sure for *_, links in gold for link in links):
             raise RequestError(409, "nothing is linked by hand yet: correct some pairs first")
-        if not self.learning.start(aligner, gold):
+        if not self.learning.start(aligner, gold, partial(self._learnt, parent, annotator)):
             raise RequestError(409, "the model is learning already")
 
     def can_learn(self) -> bool:
@@ -183,18 +189,58 @@ class Desk:
         aligner = None if root is None else self.linker.aligner(root)
         return aligner is not None and not aligner.untrained
 
-    def _learnt(self, aligner: Aligner, pairs: int) -> int:
-        """Take in a model that has learnt: pairs are linked by it, and it is the current one."""
-        parent = self.current
+    def _learnt(self, parent: int, annotator: str, aligner: Aligner, pairs: int) -> dict[str, Any]:
+        """Take in a model that has learnt, and keep it: pairs are linked by it, and it is the current one."""
         root = self._roots[parent]
+        told: dict[str, Any] = {"saved": None}
+        place = None
+        if self.folder is not None:
+            old = self.linker.aligner(root)
+            try:
+                place = keep_model(
+                    aligner, self.folder, annotator, origin=None if old is None else old.folder
+                )
+                told["saved"] = str(place)
+            except LiaisonError as error:
+                told["not_saved"] = str(error)
         names = {row["id"]: row["name"] for row in self.runs()}
-        of = "1 pair" if pairs == 1 else f"{pairs} pairs"
-        run = self.store.add_run(f"{names[root]}, learnt from {of}", "model", parent=parent)
+        name = f"{names[root]}, learnt from {'1 pair' if pairs == 1 else f'{pairs} pairs'}"
+        run = self.store.add_run(name if place is None else f"{name} ({place.name})", "model", parent=parent)
         self._roots[run] = root
         self.gap_curves[run] = self.learning.told["passes"]
+        if place is not None:
+            self._kept.add(place)
         self.linker.add(run, aligner)
         self.make_current(run)
-        return run
+        return {**told, "run": run}
+
+    def _offer_kept(self, annotator: str) -> None:
+        """Let pairs be linked by the models that were learnt from an annotator's corrections before, too.
+
+        Learning from one of them begins with the model served: by the pairs that it has seen nobody can tell
+        what it is worth.
+        """
+        own = self.linker.aligner(0)
+        there = [place for place in kept_models(self.folder, annotator) if place not in self._kept]
+        if own is None or own.untrained or not there:
+            return
+        named = {each.folder for run in self._roots if (each := self.linker.aligner(run)) is not None}
+        self._kept.update(there)
+        for place in there[-_MOST_KEPT:]:
+            if place.resolve() in named:
+                continue  # as -m or --compare
+            try:
+                model = Aligner.load(place, languages=self.languages).model
+            except LiaisonError as error:
+                self._on_note(f"{error}; this model is not offered")
+                continue
+            run = self.add_model(str(place), own.with_model(model))
+            self._roots[run] = 0
+        if len(there) > _MOST_KEPT:
+            self._on_note(
+                f"{self.folder}: {len(there)} models of {annotator}; the newest {_MOST_KEPT} are offered, "
+                "--compare gives another"
+            )
 
     # Pairs
 
@@ -202,6 +248,7 @@ class Desk:
         """Begin to link; ``reading``: pairs are still to come."""
         if not reading:
             self.settle()
+        self._offer_kept(self.annotations.name)
         self.linker.start()
 
     def open(self, text: reading.Text, names: Sequence[str] = (), *, on_failure: Callable[[], None]) -> None:
@@ -472,6 +519,7 @@ class Desk:
                         self._claim(name, subject, pair, state)
             self.annotations = self._opened[name]
             self.store.set_annotator(name)
+            self._offer_kept(name)
 
     def annotators(self) -> list[str]:
         """Return the names of all who have corrected something, or do."""

@@ -1,21 +1,29 @@
-"""Weights learnt further from corrections, in a thread: how far it is, what came of it."""
+"""Weights learnt further from corrections, in a thread: how far it is, what came of it, where it is kept."""
 
 from __future__ import annotations
 
+import re
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
-from align.core.errors import LiaisonError
+from align.core.errors import LiaisonError, WorkError
+from align.core.files import WRITE_FAULTS, remove_unfinished
 from align.links import Link
 from align.model.aligner import Aligner
+from align.model.folder import save_adapted
 from align.solvers import Progress
 
 # Seconds that the end waits for a pass.
 _PATIENCE = 0.5
 
 Gold = Sequence[tuple[list[str], list[str], list[Link]]]
+
+
+# What comes between the name of an annotator, which has no dot, and the number of a model.
+_MODEL = ".model-"
 
 
 class _Ended(Exception):
@@ -27,19 +35,11 @@ class Learning:
 
     Parameters
     ----------
-    on_learnt : callable
-        Called in the thread with the new model and the number of pairs; returns the number of its run.
     on_fault : callable, optional
         Called with the traceback of a fault.
     """
 
-    def __init__(
-        self,
-        on_learnt: Callable[[Aligner, int], int],
-        *,
-        on_fault: Callable[[str], None] | None = None,
-    ) -> None:
-        self._on_learnt = on_learnt
+    def __init__(self, *, on_fault: Callable[[str], None] | None = None) -> None:
         self._on_fault = on_fault
         self._lock = threading.Lock()
         self._told: dict[str, Any] = {"state": "idle", "passes": []}
@@ -52,14 +52,20 @@ class Learning:
         with self._lock:
             return {**self._told, "passes": list(self._told["passes"])}
 
-    def start(self, aligner: Aligner, gold: Gold) -> bool:
-        """Learn from links; False where a job is at work."""
+    def start(
+        self, aligner: Aligner, gold: Gold, on_learnt: Callable[[Aligner, int], dict[str, Any]]
+    ) -> bool:
+        """Learn from links; False where a job is at work.
+
+        ``on_learnt`` is called in the thread with the new model and the number of pairs, and returns what
+        more there is to tell of it.
+        """
         with self._lock:
             if self._told["state"] == "running":
                 return False
             self._told = {"state": "running", "passes": [], "pairs": len(gold)}
             self._thread = threading.Thread(
-                target=self._run, args=(aligner, gold), name="learning", daemon=True
+                target=self._run, args=(aligner, gold, on_learnt), name="learning", daemon=True
             )
             self._thread.start()
         return True
@@ -75,7 +81,7 @@ class Learning:
         if self._thread is not None:
             self._thread.join(_PATIENCE)
 
-    def _run(self, aligner: Aligner, gold: Gold) -> None:
+    def _run(self, aligner: Aligner, gold: Gold, on_learnt: Callable[[Aligner, int], dict[str, Any]]) -> None:
         try:
             learnt = aligner.learn(gold, on_pass=self._on_pass)
             if self._ended:
@@ -87,7 +93,7 @@ class Learning:
                 "pairs": pairs,
                 "before": told["held_out_aer_before"],
                 "after": told["held_out_aer_after"],
-                "run": self._on_learnt(learnt, pairs),
+                **on_learnt(learnt, pairs),
             }
         except LiaisonError as error:
             found = {"state": "failed", "error": str(error)}
@@ -106,3 +112,44 @@ class Learning:
         row = progress.row
         with self._lock:
             self._told["passes"].append([int(row.passes), float(row.gap), float(row.primal)])
+
+
+def kept_models(folder: Path | None, annotator: str) -> list[Path]:
+    """Return the models that were learnt from an annotator and are kept in a folder, the oldest first."""
+    if folder is None or not folder.is_dir():
+        return []
+    found = [(number, path) for path in folder.iterdir() if (number := _number(path, annotator)) is not None]
+    return [path for _, path in sorted(found) if path.is_dir()]
+
+
+def keep_model(learnt: Aligner, folder: Path, annotator: str, *, origin: Path | None) -> Path:
+    """Write a learnt model as FOLDER/ANNOTATOR.model-N; N counts up from what is there.
+
+    Parameters
+    ----------
+    learnt : Aligner
+    folder : Path
+    annotator : str
+    origin : Path, optional
+        The folder of the model that it was learnt from.
+
+    Raises
+    ------
+    WorkError
+        If it cannot be written; nothing of it has that name then.
+    """
+    try:
+        numbers = [_number(path, annotator) or 0 for path in folder.iterdir()]
+        place = folder / f"{annotator}{_MODEL}{max(numbers, default=0) + 1}"
+        remove_unfinished(folder, f"{annotator}{_MODEL}")
+        save_adapted(learnt.model, place, origin=origin)
+    except OSError as error:
+        why, remedy = WRITE_FAULTS.get(error.errno or 0, (error.strerror, "look after the disk"))
+        where = error.filename or folder
+        raise WorkError(f"{where}: the model cannot be kept: {why}; {remedy}, then learn again") from error
+    return place
+
+
+def _number(path: Path, annotator: str) -> int | None:
+    found = re.fullmatch(rf"{re.escape(annotator)}{re.escape(_MODEL)}([1-9][0-9]{{0,8}})", path.name)
+    return None if found is None else int(found[1])

@@ -206,6 +206,11 @@ class Aligner:
         """Whether there are weights alone, whose statistics are made of the text that is aligned."""
         return self._weights is not None
 
+    @property
+    def folder(self) -> Path | None:
+        """The folder it was loaded from, None where its model was made in memory."""
+        return None if self._loaded_from is None else self._loaded_from[0]
+
     def of_text(self, pairs: Iterable[tuple[Tokens, Tokens]]) -> Aligner:
         """Return an aligner whose statistics are those of a text, for weights without any.
 

@@ -30,7 +30,7 @@ import numpy as np
 
 from align.core.arrays import save_array
 from align.core.errors import InputError
-from align.core.files import copy_file
+from align.core.files import copy_file, new_folder
 from align.core.ragged import SIDES
 from align.features import Resources, feature_names
 from align.learning.calibration import Calibration
@@ -183,6 +183,30 @@ class Model(Weights):
             return cls(**vars(learnt), resources=resources, text=described["text"])
         except ValueError as error:
             raise InputError(f"{folder}: {error}; {REMEDY}") from None
+
+
+def save_adapted(model: Model, folder: Path, *, origin: Path | None) -> None:
+    """Write a model with new weights; the folder has its name only when it is whole.
+
+    Parameters
+    ----------
+    model : Model
+    folder : Path
+        A new one, or an empty one (:func:`align.core.files.new_folder`).
+    origin : Path, optional
+        The folder of the model that it was learnt from: what both have in common is copied, unless that
+        was turned round.
+
+    Raises
+    ------
+    OSError
+        If something cannot be written, or read from ``origin``.
+    """
+    with new_folder(folder) as place:
+        if origin is not None and reading.read_languages(origin) == model.languages:
+            model.save(place, vocabularies_from=origin, lexicon_from=origin / "lexicon", vectors_from=origin)
+        else:
+            model.save(place)
 
 
 def _jumps(links: ExpectedLinks | None) -> list[int] | None:

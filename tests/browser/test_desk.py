@@ -199,6 +199,9 @@ class TestLearning:
         expect(page.locator("#learning h2")).to_have_text("Learnt", timeout=60_000)
         assert page.inner_text("#learning .verdict").startswith("From 4 corrected pairs. ")
         assert page.locator("#learning svg.chart path.curve").count() == 1
+        kept = re.fullmatch("liaison links -m (.*)", page.inner_text("#kept-model code"))[1]
+        assert kept.endswith("/saved/annotator.model-1")
+        assert Path(kept, "model.json").is_file()
         expect(page.locator("#show-changed")).to_be_visible(timeout=20_000)
         expect(cell(page, 1, 1)).to_have_class(kind("sure alone"))
         assert "new since learning" in page.inner_text("#legend")

@@ -92,9 +92,7 @@ function setUpLearning(source, {onRun, onLearnt}) {
     } else if (state.changed === 0) {
       parts.push(make("p", {}, "No pair has other links now."));
     }
-    if (state.saved) {
-      parts.push(make("p", {class: "note"}, "The new model is kept: ", make("code", {dir: "auto"}, `liaison links -m ${state.saved}`)));
-    }
+    parts.push(keptPart(state));
     parts.push(make("p", {}, back));
     return parts;
   }
@@ -102,6 +100,22 @@ function setUpLearning(source, {onRun, onLearnt}) {
   // One that runs already; what is long over is not told again.
   source.learning().then((state) => state.state === "running" && follow()).catch(() => {});
   return {begin};
+}
+
+// Where the new model is, and how to use it elsewhere; or why it is nowhere.
+function keptPart({saved, not_saved: trouble}) {
+  if (saved) {
+    return make("p", {class: "note", id: "kept-model"}, "The new model is kept, for this desk and for every other command: ",
+      make("code", {dir: "auto"}, `liaison links -m ${quoted(saved)}`));
+  }
+  if (trouble) return make("p", {class: "bad", id: "kept-model"}, `The new model is kept until the server ends only. ${trouble}`);
+  return make("p", {class: "note", id: "kept-model"}, "The new model is kept until the server ends. To keep it, start the server with ",
+    make("code", {}, "--save FOLDER"), " and learn again.");
+}
+
+// A path as a shell takes it.
+function quoted(path) {
+  return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
 // Fewer pairs than these say little of a small difference.

@@ -18,6 +18,7 @@ from align.explorer.routes import UPLOAD_BYTES, Routes
 from align.explorer.server import MOST_BYTES, make_desk_server
 from align.links import read_file
 from align.model.aligner import Aligner
+from align.model.folder import Model
 from tests.align import toy
 from tests.align.model.test_adapting import GOLD, NEW
 from tests.align.server import running
@@ -25,6 +26,7 @@ from tests.conftest import ROOT
 
 TOKEN = "t0ken"
 DOG = "the dog is big\tle chien est grand"
+LEARNT = "".join(f"{source}\t{target}\n" for source, target, *_ in [*GOLD, NEW])
 TSV = f"{DOG}\n\tle\nthe red house\tla maison rouge\n{DOG}\n"
 
 
@@ -260,19 +262,14 @@ def test_what_was_said_is_found_by_another_server_where_lines_have_moved(serve, 
 
 
 def test_learning_takes_effect_and_can_be_gone_back_from(serve):
-    text = "".join(f"{source}\t{target}\n" for source, target, _ in GOLD)
-    client = serve(text + "\t".join(NEW) + "\n")
+    client = serve(LEARNT)
     assert client.post("/learn", {}) == (
         409,
         {"error": "nothing is linked by hand yet: correct some pairs first"},
     )
     last = len(GOLD) + 1
     before = [link[:2] for link in client.get("/pair", id=last)[1]["pair"]["links"]]
-    for pair, (_, _, links) in enumerate(GOLD, start=1):
-        shown = {tuple(link[:2]) for link in client.get("/pair", id=pair)[1]["pair"]["links"]}
-        wanted = {tuple(map(int, link.split("-"))) for link in links.replace("p", "-").split()}
-        changes = [[*cell, "none"] for cell in shown - wanted] + [[*cell, "sure"] for cell in wanted]
-        assert client.post("/edit", {"id": pair, "changes": changes})[0] == 200
+    corrected(client)
     assert client.get("/learn")[1] == {"state": "idle", "passes": []}
     assert client.post("/learn", {})[0] == 200
     client.desk.learning.wait()
@@ -298,6 +295,102 @@ def test_learning_takes_effect_and_can_be_gone_back_from(serve):
     assert client.get("/compare", a=0, b=1)[1]["differ"] >= 1
     client.post("/run", {"run": 1})
     assert client.get("/summary")[1]["gap_curve"] == told["passes"]
+
+
+def corrected(client):
+    """Correct the pairs of ``LEARNT`` as their annotator would."""
+    for pair, (_, _, links) in enumerate(GOLD, start=1):
+        shown = {tuple(link[:2]) for link in client.get("/pair", id=pair)[1]["pair"]["links"]}
+        wanted = {tuple(map(int, link.split("-"))) for link in links.replace("p", "-").split()}
+        changes = [[*cell, "none"] for cell in shown - wanted] + [[*cell, "sure"] for cell in wanted]
+        assert client.post("/edit", {"id": pair, "changes": changes})[0] == 200
+
+
+def learnt(client):
+    """Let the model learn; return what is told of it."""
+    assert client.post("/learn", {})[0] == 200
+    client.desk.learning.wait()
+    client.desk.linker.wait()
+    return client.get("/learn")[1]
+
+
+def test_a_learnt_model_is_kept_and_used_afterwards(serve, model, tmp_path):
+    kept = tmp_path / "kept"
+    client = serve(LEARNT, folder=kept, annotator="ann")
+    corrected(client)
+    told = learnt(client)
+    assert (told["state"], told["saved"], told["run"]) == ("done", str(kept / "ann.model-1"), 1)
+    assert client.desk.runs()[1]["name"] == "toy, learnt from 6 pairs (ann.model-1)"
+    weights = client.desk.linker.aligner(1).model.weights
+    assert (Model.load(kept / "ann.model-1").weights == weights).all()
+    assert Aligner.load(kept / "ann.model-1").align(*NEW) == Aligner.load(model).align(*NEW)[:-1]
+    # The next one has the next number; it begins with the model served, so it is the same.
+    assert learnt(client)["saved"] == str(kept / "ann.model-2")
+    assert (Model.load(kept / "ann.model-2").weights == weights).all()
+    last = client.get("/pair", id=len(GOLD) + 1, run=1)[1]["pair"]["links"]
+    client.desk.close()
+
+    (kept / "ann.model-x").mkdir()
+    (kept / "ben.model-7").mkdir()
+    (kept / "ann.model-9").mkdir()  # of which nothing is there
+    said = []
+    client = serve(LEARNT, folder=kept, annotator="ann", on_note=said.append)
+    names = [run["name"] for run in client.desk.runs()]
+    assert names == ["toy", str(kept / "ann.model-1"), str(kept / "ann.model-2")]
+    assert len(said) == 1
+    assert said[0].startswith(f"{kept / 'ann.model-9'}")
+    assert said[0].endswith("; this model is not offered")
+    assert client.desk.current == 0
+    assert client.get("/pair", id=len(GOLD) + 1, run=2)[1]["pair"]["links"] == last
+    assert client.get("/pairs", run=1)[1]["linked"] == len(GOLD) + 1
+    # Its weights have seen the corrections: it is the model served that learns.
+    client.post("/run", {"run": 1})
+    again = learnt(client)
+    assert (again["saved"], again["before"]) == (str(kept / "ann.model-10"), told["before"])
+    client.post("/annotator", {"name": "ben"})
+    assert len(client.desk.runs()) == 4
+    assert said[1].startswith(f"{kept / 'ben.model-7'}")
+
+
+def test_of_many_kept_models_the_newest_are_offered(serve, tmp_path):
+    kept = tmp_path / "kept"
+    for number in (2, 1, 10, 3, 9, 4, 8):
+        toy.toy_model().save(kept / f"annotator.model-{number}")
+    said = []
+    client = serve(TSV, folder=kept, on_note=said.append)
+    names = [run["name"].rpartition("-")[2] for run in client.desk.runs()]
+    assert names == ["toy", "3", "4", "8", "9", "10"]
+    assert said == [f"{kept}: 7 models of annotator; the newest 5 are offered, --compare gives another"]
+
+
+def test_a_model_of_no_folder_is_not_kept(serve):
+    client = serve(LEARNT)
+    corrected(client)
+    told = learnt(client)
+    assert told["saved"] is None
+    assert "not_saved" not in told
+    assert client.desk.runs()[1]["name"] == "toy, learnt from 6 pairs"
+
+
+def test_a_model_that_cannot_be_kept_is_told_and_used_all_the_same(serve, tmp_path, monkeypatch):
+    kept = tmp_path / "kept"
+    client = serve(LEARNT, folder=kept)
+    corrected(client)
+
+    def full(old, new):
+        raise OSError(28, "No space left on device", str(new))
+
+    with monkeypatch.context() as patched:
+        patched.setattr("align.model.folder.copy_file", full)
+        told = learnt(client)
+    assert (told["state"], told["saved"], told["run"]) == ("done", None, 1)
+    assert told["not_saved"] == (
+        f"{kept / 'annotator.model-1' / 'source.vocabulary.tsv'}: the model cannot be kept: "
+        "the disk is full; free space, then learn again"
+    )
+    assert [path.name for path in kept.iterdir() if ".model-" in path.name] == []
+    assert client.get("/status")[1]["current"] == 1
+    assert learnt(client)["saved"] == str(kept / "annotator.model-1")
 
 
 def test_links_of_a_file_beside_those_of_the_model(serve):
@@ -488,10 +581,11 @@ def test_pairs_are_looked_at_and_corrected_while_others_are_linked(serve):
 class Process:
     """The command in a process of its own."""
 
-    def __init__(self, model, text, folder):
+    def __init__(self, model, text, folder, *, before="pass"):
         command = ["serve", "-m", str(model), "-i", str(text), "--save", str(folder), "--port", "0"]
+        start = f"{before}\nimport sys\nfrom align.cli.main import main\nsys.exit(main())"
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "align", *command], cwd=ROOT, stdout=subprocess.PIPE,
+            [sys.executable, "-c", start, *command], cwd=ROOT, stdout=subprocess.PIPE,
             stderr=subprocess.PIPE, text=True, encoding="utf-8",
         )  # fmt: skip
         port = int(self.process.stdout.readline().rsplit(":", 1)[1].rstrip("/\n"))
@@ -534,3 +628,32 @@ def test_a_kill_and_a_new_start_lose_nothing(model, tmp_path):
     pairs = read_file(tmp_path / "kept" / "annotator.jsonl", format="jsonl")
     assert len(pairs) == 4
     assert all(pair.links[0] == (0, 0, False, None) for pair in pairs)
+
+
+KILLED = """
+import os, signal
+from align.model import folder
+folder.write_checksums = lambda *given: os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+
+def test_a_kill_while_a_model_is_kept_leaves_no_half_of_it(model, tmp_path):
+    (tmp_path / "text.tsv").write_text(LEARNT, encoding="utf-8")
+    kept = tmp_path / "kept"
+    first = Process(model, tmp_path / "text.tsv", kept, before=KILLED)
+    corrected(first.client)
+    assert first.client.post("/learn", {})[0] == 200
+    assert first.process.wait(60) == -signal.SIGKILL
+    first.end(signal.SIGKILL)
+    left = [path.name for path in kept.iterdir() if ".model-" in path.name]
+    assert len(left) == 1
+    assert left[0].endswith(".unfinished")
+    second = Process(model, tmp_path / "text.tsv", kept)
+    assert second.client.post("/learn", {})[0] == 200
+    until = time.monotonic() + 60
+    while (told := second.client.get("/learn")[1])["state"] == "running" and time.monotonic() < until:
+        time.sleep(0.05)
+    assert told["saved"] == str(kept / "annotator.model-1")
+    second.end(signal.SIGTERM)
+    assert [path.name for path in kept.iterdir() if ".model-" in path.name] == ["annotator.model-1"]
+    assert len(Aligner.load(kept / "annotator.model-1").align(*NEW)) == 4
