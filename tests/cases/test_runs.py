@@ -14,9 +14,9 @@ from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import pytest
 
-from align.cli.serve import linked
 from align.core.errors import InputError, WorkError
 from align.data.tmx import read_tmx
+from align.explorer.desk import explained
 from align.report.page import render
 from align.vectors import training as embed_training
 from pipeline.stages.download import downloader, http_request
@@ -619,7 +619,7 @@ def page_of(data, mode):
 @pytest.mark.parametrize(("source", "target"), [("", "rien"), ("nothing", ""), ("", ""), (" \u2028", "x")])
 def test_f23_pages_show_empty_sides(source, target):
     """In a browser: test_empty_sides in tests/browser/test_report.py."""
-    data = linked(of(toy.toy_model()), source, target)
+    data = explained(of(toy.toy_model()), source, target)
     pair = json.loads(json.dumps(data))["pairs"][0]
     assert pair["source"] == source.split()
     assert pair["target"] == target.split()
