@@ -1,7 +1,8 @@
 """Learn the weights of a model further from pairs that were linked by hand, and say what that is worth.
 
 Shown is the duality gap as it falls, and the alignment error rate (AER) in the pairs themselves: of the model
-as it was, and of weights learnt from the other pairs (five folds), which have not seen them. The tables and
+as it was, and of weights learnt from the other pairs (five folds), which have not seen them. Where the
+interval of the difference, by resampling of pairs, leaves out 0, it got better, or worse. The tables and
 vectors of the model stay as they are, and the model given is not changed: -o keeps the new one.
 """
 
@@ -26,6 +27,12 @@ EXAMPLES = (
     "learn --languages en-fr --gold corrected.jsonl",
     "learn -m en-fr --gold gold.align --source gold.en --target gold.fr -o my-model",
 )
+
+_VERDICTS = {
+    "better": "better",
+    "worse": "worse; keep the old model",
+    "chance": "no better; keep the old model, or link more pairs",
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -107,5 +114,11 @@ def _summary(found: dict[str, Any]) -> str:
     if found["held_out_aer_before"] is None:
         return f"{told}; one pair has nothing to be left out: link more to see what it is worth"
     before, after = found["held_out_aer_before"], found["held_out_aer_after"]
-    better = "" if after < before else ": no better; keep the old model, or link more pairs"
-    return f"{told}, held-out AER {before:.4f} before, {after:.4f} after{better}"
+    value, low, high = found["held_out_aer_difference"]
+    verdict = _VERDICTS[found["held_out_verdict"]]
+    if found["held_out_verdict"] == "chance" and value < 0:
+        verdict = "it may be chance; link more pairs to know"
+    return (
+        f"{told}, held-out AER {before:.4f} before, {after:.4f} after, difference {value:+.4f} "
+        f"(95 % {low:+.4f} to {high:+.4f}) in {found['held_out_pairs']} pairs: {verdict}"
+    )

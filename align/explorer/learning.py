@@ -91,8 +91,11 @@ class Learning:
             found = {
                 "state": "done",
                 "pairs": pairs,
+                "held_out": told["held_out_pairs"],
                 "before": told["held_out_aer_before"],
                 "after": told["held_out_aer_after"],
+                "difference": told["held_out_aer_difference"],
+                "verdict": told["held_out_verdict"],
                 **on_learnt(learnt, pairs),
             }
         except LiaisonError as error:

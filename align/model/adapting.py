@@ -2,7 +2,8 @@
 
 The tables and vectors of the model stay as they are; its weights leave their place only as far as the pairs
 ask for it (:func:`align.learning.gold.adapted_lam`). What that is worth is told by cross-validation: the
-links of each fold are made by weights that the other folds gave.
+links of each fold are made by weights that the other folds gave, and the difference has an interval by
+resampling of pairs (:func:`align.evaluation.metrics.paired_bootstrap`).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 
 from align.core.errors import InputError
 from align.data.corpus import Corpus
-from align.evaluation.metrics import figures
+from align.evaluation.metrics import figures, paired_bootstrap
 from align.features import PairBlock, compute
 from align.learning.calibration import word_counts
 from align.learning.cross_validation import Found, Learner, folds, held_out, texts_of
@@ -34,7 +35,38 @@ CALIBRATED_FROM = 50
 
 _FOLDS = 5
 
+# In fewer pairs nothing is called better or worse: even if all of them moved one way, chance alone would do
+# that in more than 5 % of the cases (2 / 2**5 with five).
+_JUDGED_FROM = 6
+
 GoldLinks = str | Iterable[Link | tuple[int, int] | tuple[int, int, bool]]
+
+
+class Worth(NamedTuple):
+    """What learning is worth, in pairs that were left out of it.
+
+    Attributes
+    ----------
+    pairs : int
+    before, after : float
+        AER, in [0, 1], of the given weights in these pairs, and of weights learnt from others of them (five
+        folds). Links that are not sure count nothing.
+    difference : (float, float, float)
+        After less before, below 0 where it got better, and the ends of its paired interval (95 %).
+    """
+
+    pairs: int
+    before: float
+    after: float
+    difference: tuple[float, float, float]
+
+    @property
+    def verdict(self) -> str:
+        """``better`` or ``worse`` where the interval leaves out 0 (of six pairs or more), else ``chance``."""
+        _, low, high = self.difference
+        if self.pairs < _JUDGED_FROM or low <= 0 <= high:
+            return "chance"
+        return "better" if high < 0 else "worse"
 
 
 class Adapted(NamedTuple):
@@ -48,16 +80,14 @@ class Adapted(NamedTuple):
         The duality gap bounds how far the weights are from the best ones.
     pairs : int
         Pairs that were learnt from: those with a sure link.
-    before, after : float or None
-        AER, in [0, 1], of the given weights in these pairs, and of weights learnt from others of them (five
-        folds). Links that are not sure count nothing. None with a single pair.
+    worth : Worth or None
+        None with a single pair, or if all are the same.
     """
 
     model: Model
     fit: Fit
     pairs: int
-    before: float | None
-    after: float | None
+    worth: Worth | None
 
 
 def adapt(
@@ -112,7 +142,7 @@ def adapt(
     if cost_fn is not None:
         learner = replace(learner, cost_fn=cost_fn)
     fit = solver.run(learner.problem(usable), origin=model.weights, on_pass=on_pass)
-    before, after = _held_out_errors(learner, corpus, usable)
+    worth = _worth(learner, corpus, usable)
     calibration = model.calibration
     if len(usable) >= CALIBRATED_FROM:
         known = model.resources.source_vocabulary, model.resources.target_vocabulary
@@ -123,13 +153,16 @@ def adapt(
         "adapted_lam": solver.lam,
         "adapted_status": fit.status,
         "adapted_gap": fit.gap,
-        "held_out_aer_before": before,
-        "held_out_aer_after": after,
+        "held_out_pairs": 0 if worth is None else worth.pairs,
+        "held_out_aer_before": None if worth is None else worth.before,
+        "held_out_aer_after": None if worth is None else worth.after,
+        "held_out_aer_difference": None if worth is None else list(worth.difference),
+        "held_out_verdict": None if worth is None else worth.verdict,
     }
     learnt = replace(
         model, weights=fit.weights, calibration=calibration, provenance={**model.provenance, **told}
     )
-    return Adapted(learnt, fit, len(usable), before, after)
+    return Adapted(learnt, fit, len(usable), worth)
 
 
 def gold_links(links: GoldLinks, *, where: str) -> list[Link]:
@@ -158,18 +191,29 @@ def gold_links(links: GoldLinks, *, where: str) -> list[Link]:
     return tidy(given)
 
 
-def _held_out_errors(
-    learner: Learner, corpus: Corpus, usable: np.ndarray
-) -> tuple[float | None, float | None]:
-    """Return the AER of the given weights, and that of weights learnt from the other folds."""
+def _worth(learner: Learner, corpus: Corpus, usable: np.ndarray) -> Worth | None:
+    """Compare the given weights with weights learnt from the other folds, in the same pairs."""
     assert learner.origin is not None
     texts = texts_of(corpus)
     own = [texts[pair] for pair in usable]
     parts = [usable[fold] for fold in folds(own, _FOLDS, learner.solver.seed) if len(fold)]
     if len(parts) < 2:
-        return None, None
-    return _error(learner.links(learner.origin, usable)), _error(held_out(learner, parts))
+        return None
+    old, new = (
+        _counts(learner, found, usable)
+        for found in (learner.links(learner.origin, usable), held_out(learner, parts))
+    )
+    before, after = figures(np.stack([old.sum(axis=0), new.sum(axis=0)]))[:, 0].tolist()
+    found = paired_bootstrap(new, old)
+    assert found.interval is not None  # all of these pairs have sure links
+    return Worth(len(usable), before, after, (after - before, *found.interval))
 
 
-def _error(found: Found) -> float:
-    return float(figures(found.counts()[None])[0, 0])
+def _counts(learner: Learner, found: Found, pairs: np.ndarray) -> np.ndarray:
+    """Return the counts of :meth:`Found.counts` of each of the pairs, int64, shape (n, 5)."""
+    of_pair = np.searchsorted(learner.edges.offsets, found.edges, side="right") - 1
+    linked, sure, free = (
+        np.bincount(of_pair[which], minlength=len(learner.labels))[pairs]
+        for which in (np.ones(len(of_pair), dtype=bool), found.sure, found.free)
+    )
+    return np.stack([linked, learner.labels.counts()[pairs], sure, sure + free, sure + free], axis=1)

@@ -358,8 +358,10 @@ class Aligner:
         """Return an aligner whose weights are learnt further from pairs that were linked by hand.
 
         This one stays as it is. What came of it stands in ``model.provenance`` of the new one:
-        ``adapted_to_pairs``, ``adapted_gap`` (the duality gap), and ``held_out_aer_before`` and ``_after``,
-        the error rates in pairs that were left out of learning; ``model.save(folder)`` keeps it.
+        ``adapted_to_pairs``, ``adapted_gap`` (the duality gap), and of the ``held_out_pairs``, which were
+        left out of learning, the error rates ``held_out_aer_before`` and ``_after``, their difference with
+        its interval (``_difference``), and ``held_out_verdict``: better, worse, or chance.
+        ``model.save(folder)`` keeps it.
 
         Parameters
         ----------

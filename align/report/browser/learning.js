@@ -118,9 +118,6 @@ function quoted(path) {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 
-// Fewer pairs than these say little of a small difference.
-const FEW_PAIRS = 100;
-
 const TITLES = {running: "Learning …", done: "Learnt", failed: "Learning failed"};
 
 function secondsSince(time) {
@@ -131,16 +128,22 @@ function gapText([, gap, primal]) {
   return primal > 0 ? percentTick(gap / primal) : "unknown";
 }
 
-// Whether it got better, in words, by pairs that were held out.
-function outcome({pairs, before, after}) {
+// Whether it got better, in words, by pairs that were held out: only where chance would hardly do it.
+function outcome({pairs, held_out: heldOut, before, after, difference, verdict}) {
   const from = `From ${counted(pairs, "corrected pair")}. `;
   const [old, now] = [rateOf(before), rateOf(after)];
   if (old === null || now === null) return `${from}Too few pairs to say whether it got better; correct more, at best drawn at random.`;
-  const few = pairs < FEW_PAIRS ? "; of so few pairs that may be chance" : "";
-  const change = `the error rate (AER) went from ${percent(old)} to ${percent(now)}`;
-  if (Math.abs(old - now) < 0.0005) return `${from}On corrected pairs held out, the error rate (AER) stayed at ${percent(now)}: no better, no worse.`;
-  return `${from}On corrected pairs held out, ${change}: ${now < old ? "better" : "worse, and you can go back"}${few}.`;
+  const [value, low, high] = difference;
+  const change = old === now ? `stayed at ${percent(now)}` : `went from ${percent(old)} to ${percent(now)}`;
+  const interval = `difference ${points(value)} points, 95 % interval ${points(low)} to ${points(high)}`;
+  return `${from}In ${counted(heldOut, "pair")}, each by weights that have not seen it, the error rate (AER) ${change} (${interval}): ${VERDICTS[verdict]}.`;
 }
+
+const VERDICTS = {
+  better: "better",
+  worse: "worse, and you can go back",
+  chance: "that may be chance; correct more pairs to know",
+};
 
 // An error rate told as a number, or as an object or list that begins with one.
 function rateOf(told) {

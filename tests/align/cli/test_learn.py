@@ -1,6 +1,7 @@
 """The command learn."""
 
 import json
+import re
 
 import pytest
 
@@ -38,7 +39,11 @@ def test_the_new_model_is_kept_and_the_old_one_too(run, tmp_path):
     status, out, err = run("learn --model toy --gold g.align --source s --target t -o new", **TEXT)
     assert status == 0
     assert out.startswith("6 pairs, duality gap ")
-    assert ", held-out AER " in out
+    assert re.search(
+        r", held-out AER 0\.\d{4} before, 0\.\d{4} after, difference -0\.\d{4} "
+        r"\(95 % -0\.\d{4} to -0\.\d{4}\) in 6 pairs: better\n$",
+        out,
+    )
     assert "pass 1: duality gap " in err
     assert "new: the new model; the old one stays as it was" in err
     assert Aligner.load(tmp_path / "new").align(*NEW) == Aligner.load(tmp_path / "toy").align(*NEW)[:-1]
@@ -52,6 +57,20 @@ def test_tokens_and_links_in_one_file(run):
     assert found["adapted_to_pairs"] == 6
     assert found["held_out_aer_after"] < found["held_out_aer_before"]
     assert "the model was not kept; -o FOLDER keeps it" in err
+
+
+@pytest.mark.parametrize(
+    ("pairs", "told"),
+    [
+        (1, "; one pair has nothing to be left out"),
+        (3, " in 3 pairs: it may be chance; link more pairs to know"),
+    ],
+)
+def test_of_few_pairs_nothing_is_called_better(run, pairs, told):
+    lines = "".join(f"{line}\n" for line in JSONL.split("\n")[:pairs])
+    status, out, _ = run("learn --model toy --gold g.jsonl", **{"g.jsonl": lines})
+    assert status == 0
+    assert told in out
 
 
 def test_a_run_that_did_not_converge_says_so(run):

@@ -279,6 +279,10 @@ def test_learning_takes_effect_and_can_be_gone_back_from(serve):
     assert [row[0] for row in told["passes"]][:2] == [1, 2]
     assert told["passes"][-1][1] < told["passes"][0][1]
     assert told["after"] < told["before"]
+    value, low, high = told["difference"]
+    assert value == pytest.approx(told["after"] - told["before"])
+    assert low <= value <= high
+    assert (told["held_out"], told["verdict"]) == (6, "better" if high < 0 else "chance")
     assert told["changed"] >= 1
     status = client.get("/status")[1]
     assert (status["current"], status["linked"]) == (1, last)

@@ -5,8 +5,10 @@ import pytest
 
 from align import Aligner
 from align.core.errors import InputError
-from align.links import Link
-from align.model.adapting import gold_links
+from align.evaluation.metrics import paired_bootstrap, score, statistics
+from align.learning.cross_validation import folds
+from align.links import Link, parse_pharaoh
+from align.model.adapting import Worth, gold_links
 from align.model.folder import Model
 from tests.align import toy
 
@@ -58,7 +60,48 @@ def test_the_stronger_the_regularisation_the_nearer_to_the_old_weights(aligner):
 
 def test_one_pair_leaves_nothing_out(aligner):
     told = aligner.learn(GOLD[:1]).model.provenance
-    assert told["held_out_aer_before"] is told["held_out_aer_after"] is None
+    assert told["held_out_pairs"] == 0
+    for name in ("aer_before", "aer_after", "aer_difference", "verdict"):
+        assert told[f"held_out_{name}"] is None
+
+
+def test_what_it_is_worth_is_that_of_links_by_the_other_folds(aligner):
+    """The twin learns fold by fold, and counts links of texts."""
+    told = aligner.learn(GOLD).model.provenance
+    gold = [parse_pharaoh(links) for *_, links in GOLD]
+    old = [links_of(aligner, pair) for pair in GOLD]
+    new = [None] * len(GOLD)
+    for fold in folds(range(len(GOLD)), 5, 0):
+        others = [pair for number, pair in enumerate(GOLD) if number not in fold]
+        learnt = aligner.learn(others, lam=told["adapted_lam"])
+        for number in fold:
+            new[number] = links_of(learnt, GOLD[number])
+    found = paired_bootstrap(statistics(new, gold), statistics(old, gold))
+    assert told["held_out_pairs"] == len(GOLD)
+    assert told["held_out_aer_difference"] == pytest.approx([found.difference, *found.interval])
+    assert told["held_out_aer_after"] == pytest.approx(score(statistics(new, gold)).aer)
+    assert told["held_out_aer_before"] == pytest.approx(score(statistics(old, gold)).aer)
+    assert (told["held_out_verdict"] == "better") == (found.interval[1] < 0)
+
+
+def links_of(aligner, pair):
+    return [Link(*link) for link in aligner.align(*pair[:2])]
+
+
+@pytest.mark.parametrize(
+    ("pairs", "interval", "verdict"),
+    [
+        (6, (-0.2, -0.01), "better"),
+        (5, (-0.2, -0.01), "chance"),
+        (100, (-0.2, 0.0), "chance"),
+        (100, (0.0, 0.2), "chance"),
+        (100, (-0.1, 0.2), "chance"),
+        (100, (0.01, 0.2), "worse"),
+        (2, (0.01, 0.2), "chance"),
+    ],
+)
+def test_better_is_what_chance_would_hardly_do(pairs, interval, verdict):
+    assert Worth(pairs, 0.3, 0.2, (-0.1, *interval)).verdict == verdict
 
 
 def test_links_as_people_give_them():
