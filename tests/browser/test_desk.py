@@ -150,6 +150,30 @@ class TestCorrecting:
             (pair,) = read_jsonl(enumerate(journal(folder).split("\n")[:-1], 1), "saved")
             assert [(link.source, link.target) for link in pair.links] == [(0, 0), (1, 1), (2, 2)]
 
+    def test_nothing_to_undo_or_redo_cannot_be_pressed(self, desk):
+        page = desk("#2")
+        page.keyboard.press("e")
+        for name in ("undo", "redo"):
+            expect(page.locator(f"#{name}")).to_be_disabled()
+        cell(page, 0, 0).click()
+        expect(page.locator("#undo")).to_be_enabled()
+        expect(page.locator("#redo")).to_be_disabled()
+        page.click("#undo")
+        expect(page.locator("#undo")).to_be_disabled()
+        expect(page.locator("#redo")).to_be_enabled()
+        page.click("#redo")
+        expect(page.locator("#undo")).to_be_enabled()
+        expect(page.locator("#redo")).to_be_disabled()
+        page.reload()
+        page.keyboard.press("e")
+        expect(page.locator("#undo")).to_be_enabled()
+        page.fill("#annotator", "second")
+        page.press("#annotator", "Tab")
+        expect(page.locator("#undo")).to_be_disabled()
+        page.fill("#annotator", "annotator")
+        page.press("#annotator", "Tab")
+        expect(page.locator("#undo")).to_be_enabled()
+
     def test_the_queue_and_two_annotators(self, desk):
         page = desk("#2")
         page.keyboard.press("e")
@@ -197,7 +221,14 @@ class TestLearning:
         expect(cell(page, 1, 1)).to_have_class(kind("missed"))
         page.click("#learn")
         expect(page.locator("#learning h2")).to_have_text("Learnt", timeout=60_000)
-        assert page.inner_text("#learning .verdict").startswith("From 4 corrected pairs. ")
+        verdict = page.inner_text("#learning .verdict")
+        assert verdict.startswith(
+            "From 4 corrected pairs. In 4 pairs, each by weights that have not seen it, "
+        )
+        # However much it fell: of four pairs nothing is called better.
+        assert re.search(
+            r"\(difference −\d+\.\d points, 95 % interval .* to .*\): that may be chance;", verdict
+        )
         assert page.locator("#learning svg.chart path.curve").count() == 1
         kept = re.fullmatch("liaison links -m (.*)", page.inner_text("#kept-model code"))[1]
         assert kept.endswith("/saved/annotator.model-1")

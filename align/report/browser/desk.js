@@ -81,6 +81,7 @@ function serverDesk(bar, source, {onRun, list}) {
       await work();
       drawRuns();
       await onRun();
+      editor.tellState();
     } catch (error) {
       drawRuns();
       tellTrouble(error);
@@ -109,6 +110,7 @@ function serverDesk(bar, source, {onRun, list}) {
     }
     const {pairs, linked, reading} = status;
     desk.pairs = pairs;
+    editor.tellState();
     if (reading) note.textContent = `reading: ${reading.done.toLocaleString("en")} of ${reading.of ? reading.of.toLocaleString("en") : "?"}`;
     else note.textContent = linked < pairs ? `linked: ${linked.toLocaleString("en")} of ${pairs.toLocaleString("en")}` : "";
     const busy = Boolean(reading) || linked < pairs;

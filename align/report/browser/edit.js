@@ -63,7 +63,7 @@ function makeEditor(source, view, {onChange, onShow}) {
   function tellState() {
     byId("edit-saved").textContent = waiting.length ? "saving…" : "";
     const counts = source.counts?.() ?? view.pair?.annotation ?? {};
-    for (const name of ["undo", "redo"]) byId(name).disabled = counts[name] === 0;
+    for (const name of ["undo", "redo"]) byId(name).disabled = !counts[name];
   }
 
   editor.tellState = tellState;

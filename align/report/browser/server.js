@@ -101,7 +101,10 @@ function serverSource(data, client) {
     undo: async () => noted(await post("/undo", {})),
     redo: async () => noted(await post("/redo", {})),
     queue: (order) => get("/queue", {order}),
-    annotator: async (name) => takeIn(await post("/annotator", {name})),
+    annotator: async (name) => {
+      takeIn(await post("/annotator", {name}));
+      return noted({});
+    },
     run: async (run) => takeIn(await post("/run", {run})),
     learn: () => post("/learn", {}),
     learning: () => get("/learn"),
