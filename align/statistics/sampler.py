@@ -86,7 +86,7 @@ def schedule_for(pairs: int) -> Schedule:
     In large ones several short chains are better than fewer long ones.
     """
     fewer = 20_000 / max(pairs, 1)
-    chains = int(np.clip(round(5 * fewer**0.25), 1, 16))
+    chains = int(np.clip(round(5 * fewer**0.25), 3, 16))
     longer = float(np.clip(fewer**0.2, 2 / 3, 4.0))
     return Schedule(
         chains,
