@@ -347,13 +347,7 @@ class MatchingSSVM(Parameters):
         facts = {
             "pairs": len(learnt.usable),
             "text_pairs": len(task.own.parts) - 1,
-            "status": fit.status,
-            "primal": fit.primal,
-            "dual": fit.dual,
-            "gap": fit.gap,
-            "averaged": fit.averaged,
-            "passes": fit.passes,
-            "oracle_calls": fit.oracle_calls,
+            **fit.certificate,
             **({} if origin is None else {"weights_from": dict(origin.provenance)}),
         }
         model = Model(

@@ -67,6 +67,12 @@ class Fit:
         """The pass with the lowest error, the first of several; of a run without an early stop its last."""
         return min(self.errors, key=lambda judged: judged[1])[0] if self.errors else self.passes
 
+    @property
+    def certificate(self) -> dict[str, Any]:
+        """What a model keeps of how its weights were found, as JSON values."""
+        kept = ("status", "primal", "dual", "gap", "averaged", "passes", "oracle_calls")
+        return {name: getattr(self, name) for name in kept}
+
     def __repr__(self) -> str:
         """Return what fits a line."""
         share = f" ({self.gap / self.primal:.2%} of it)" if self.primal > 0 else ""

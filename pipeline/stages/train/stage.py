@@ -256,16 +256,7 @@ def _options(learner: Learner, weights: str, folds: int, early_stop: EarlyStop |
 
 def _facts(fit: Fit, labels: Labels) -> dict[str, Any]:
     """Return what came of it, for the model and training.json."""
-    return {
-        "sure_links": int(labels.counts().sum()),
-        "status": fit.status,
-        "primal": fit.primal,
-        "dual": fit.dual,
-        "gap": fit.gap,
-        "averaged": fit.averaged,
-        "passes": fit.passes,
-        "oracle_calls": fit.oracle_calls,
-    }
+    return {"sure_links": int(labels.counts().sum()), **fit.certificate}
 
 
 def _save_model(
