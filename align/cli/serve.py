@@ -2,7 +2,8 @@
 
 Two sentences can be pasted; -i, or --source and --target, give a text of any size (100,000 pairs and more),
 whose links are made behind the page. What is corrected is kept in the folder of --save, per annotator: a
-journal, the corrected links as NAME.jsonl (what `liaison learn --gold` reads) and as Pharaoh with its tokens.
+journal, the corrected links as NAME.jsonl (what `liaison learn --gold` reads) and as Pharaoh with its tokens,
+and each model that learnt from them, as NAME.model-1 and so on.
 --gold gives links made by hand to compare with, --compare other models, or files of links of the same pairs.
 It answers on this machine only (127.0.0.1). The address is printed; Ctrl-C ends it.
 """

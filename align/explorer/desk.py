@@ -27,7 +27,7 @@ from align.explorer.annotations import (
     edited,
     read_annotations,
 )
-from align.explorer.learning import Learning, keep_model, kept_models
+from align.explorer.learning import Learning, keep_model, kept_aligner, kept_models
 from align.explorer.lexicon import Table
 from align.explorer.linking import Linker
 from align.explorer.requests import RequestError
@@ -230,11 +230,11 @@ class Desk:
             if place.resolve() in named:
                 continue  # as -m or --compare
             try:
-                model = Aligner.load(place, languages=self.languages).model
+                kept = kept_aligner(place, own)
             except LiaisonError as error:
                 self._on_note(f"{error}; this model is not offered")
                 continue
-            run = self.add_model(str(place), own.with_model(model))
+            run = self.add_model(str(place), kept)
             self._roots[run] = 0
         if len(there) > _MOST_KEPT:
             self._on_note(

@@ -6,6 +6,7 @@ import re
 import threading
 import traceback
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from align.core.errors import LiaisonError, WorkError
 from align.core.files import WRITE_FAULTS, remove_unfinished
 from align.links import Link
 from align.model.aligner import Aligner
+from align.model.checksums import same_files
 from align.model.folder import save_adapted
 from align.solvers import Progress
 
@@ -123,6 +125,22 @@ def kept_models(folder: Path | None, annotator: str) -> list[Path]:
         return []
     found = [(number, path) for path in folder.iterdir() if (number := _number(path, annotator)) is not None]
     return [path for _, path in sorted(found) if path.is_dir()]
+
+
+def kept_aligner(place: Path, served: Aligner) -> Aligner:
+    """Load a model that was kept, to cut text to tokens as the model served does.
+
+    Where it was learnt from that one, both share its tables: many such models take little memory.
+
+    Raises
+    ------
+    InputError
+        As of :meth:`Aligner.load`.
+    """
+    model = Aligner.load(place, languages=served.model.languages).model
+    if served.folder is not None and same_files(place, served.folder, but=("model.json", "weights.tsv")):
+        model = replace(model, resources=served.model.resources)
+    return served.with_model(model)
 
 
 def keep_model(learnt: Aligner, folder: Path, annotator: str, *, origin: Path | None) -> Path:

@@ -61,6 +61,14 @@ def check(folder: Path, names: Iterable[str]) -> bool:
     return True
 
 
+def same_files(one: Path, other: Path, *, but: Iterable[str]) -> bool:
+    """Tell whether two folders have the same files by their checksums, but for those of some names."""
+    if not all((folder / CHECKSUMS).exists() for folder in (one, other)):
+        return False
+    first, second = (_read(folder / CHECKSUMS) for folder in (one, other))
+    return all(first.get(name) == second.get(name) for name in {*first, *second} - set(but))
+
+
 def _read(path: Path) -> dict[str, str]:
     """Return the checksum and the size of each file, as text."""
     with readable(path, "cannot be read", REMEDY):

@@ -244,6 +244,31 @@ class TestLearning:
         expect(cell(page, 1, 1)).to_have_class(kind("missed"))
         assert page.locator("#run option").count() == 3
 
+    @pytest.mark.parametrize(
+        ("kept", "told"),
+        [
+            ({"saved": None}, "start the server with --save FOLDER and learn again."),
+            ({"saved": "/a b/it's"}, "liaison links -m '/a b/it'\\''s'"),
+            ({"saved": None, "not_saved": "Disk full."}, "kept until the server ends only. Disk full."),
+        ],
+    )
+    def test_how_to_keep_a_model_is_told(self, desk, kept, told):
+        page = desk()
+        worth = {"held_out": 9, "before": 0.2, "after": 0.1, "difference": [-0.1, -0.15, -0.05]}
+        state = {"state": "done", "passes": [], "pairs": 9, "run": 0, "changed": 0, "verdict": "better"}
+
+        def answer(route):
+            told = {} if route.request.method == "POST" else state | worth | kept
+            route.fulfill(json=told)
+
+        page.route("**/learn", answer)
+        page.click("#learn")
+        expect(page.locator("#kept-model")).to_contain_text(told)
+        assert page.inner_text("#learning .verdict") == (
+            "From 9 corrected pairs. In 9 pairs, each by weights that have not seen it, the error rate (AER) "
+            "went from 20.0 % to 10.0 % (difference −10.0 points, 95 % interval −15.0 to −5.0): better."
+        )
+
     def test_nothing_to_learn_from_is_told(self, desk, problems):
         page = desk()
         page.click("#learn")

@@ -345,6 +345,10 @@ def test_a_learnt_model_is_kept_and_used_afterwards(serve, model, tmp_path):
     assert said[0].startswith(f"{kept / 'ann.model-9'}")
     assert said[0].endswith("; this model is not offered")
     assert client.desk.current == 0
+    served, *offered = (client.desk.linker.aligner(run).model for run in range(3))
+    # The tables are there once, and the weights are their own.
+    assert all(each.resources is served.resources for each in offered)
+    assert all((each.weights == weights).all() for each in offered)
     assert client.get("/pair", id=len(GOLD) + 1, run=2)[1]["pair"]["links"] == last
     assert client.get("/pairs", run=1)[1]["linked"] == len(GOLD) + 1
     # Its weights have seen the corrections: it is the model served that learns.
