@@ -11,7 +11,7 @@ Theorem 2 and appendix C) and C_f for batch ones, of which n such steps are one 
 blocks together). After t passes the distance h_t of the dual from its maximum is then at most
 
     batch:              2 C_f (1 + delta) / (t + 2),
-    block-coordinate:   2 (C (1 + delta) + h_0) / (t + 2),     in expectation.
+    block-coordinate:   2 (C (1 + delta) + h_0) / (t + 2),     in expectation, blocks drawn uniformly.
 
 An error epsilon that does not shrink adds epsilon: h_(t+1) <= (1 - gamma) h_t + gamma epsilon + gamma^2 C/2.
 

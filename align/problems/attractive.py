@@ -92,8 +92,8 @@ class AttractiveProblem:
     def oracle(self, w: np.ndarray, i: int) -> Vertex:
         """Return a maximising vertex of example i, as of :class:`~align.problems.protocol.Problem`.
 
-        Capacities are rounded to whole numbers: the labelling may be worse than the best one by some
-        1e-9 of the sum of all weights.
+        Capacities are rounded to whole numbers: the labelling may be worse than the best one by 5e-10 of
+        the sum of all weights for each label and each pair of labels.
 
         Raises
         ------

@@ -87,7 +87,10 @@ class Fit:
         if self.status in (CONVERGED, HELD_OUT):
             return ""
         share = f", {self.gap / self.primal:.2%} of it" if self.primal > 0 else ""
+        which = (
+            f"the primal of pass {self.best_pass}, the lowest in error" if self.errors else "the best primal"
+        )
         return (
-            f"not converged: stopped by the {self.status} after {self.passes} passes, with the best primal, "
+            f"not converged: stopped by the {self.status} after {self.passes} passes, with {which}, "
             f"{self.primal:.6g}, which is at most {self.gap:.3g} above the minimum{share}"
         )

@@ -25,6 +25,7 @@ from align.problems.approximate import ApproximateProblem
 from align.problems.objective import Value, batch_vertex, exact_step, projection, value
 from align.problems.protocol import Problem
 from align.solvers.dual import DualSolver, DualState
+from align.solvers.generic.curvature import curvature_step
 from align.solvers.loop import UNMEASURED
 from align.solvers.options import at_least, one_of, option, positive
 
@@ -92,7 +93,7 @@ class BatchFrankWolfe(DualSolver[BatchState]):
             if self.curvature is None:
                 difference = state.w_s - moved
                 state.curvature[0] = max(state.curvature[0], self.lam * float(difference @ difference))
-            gamma = 0.0 if gap <= 0 else 1.0 if gap >= state.curvature[0] else gap / float(state.curvature[0])
+            gamma = curvature_step(gap, float(state.curvature[0]))
         state.v[:] = state.origin + (1.0 - gamma) * moved + gamma * state.w_s
         state.w[:] = projection(state.v, state.nonnegative)
         state.ells[0] = (1.0 - gamma) * ell + gamma * ell_s

@@ -178,6 +178,8 @@ class Solver(ABC, Generic[AnyState]):
         else:
             self.check_state(resume, problem, origin)
             state = resume
+            if early_stop is None:  # nothing is judged any more: the lowest primal counts, as ever
+                state.errors.clear()
         began = time.perf_counter() - state.seconds
 
         def record(*, measured: bool) -> None:

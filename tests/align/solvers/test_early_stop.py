@@ -87,3 +87,30 @@ def test_a_result_prints_as_one_line():
     assert repr(fit).startswith(f"Fit(converged after {fit.passes} passes, {fit.oracle_calls} oracle calls, ")
     assert f"primal {fit.primal:.6g}, duality gap {fit.gap:.3g} (" in repr(fit)
     assert "\n" not in repr(fit)
+
+
+@everyone
+def test_a_limit_tells_which_weights_a_run_with_an_early_stop_returns(name):
+    problem = pairs(12, 5, 4, seed=1)
+    stop = EarlyStop(one_after_the_other([0.5, 0.2, 0.4]), 9)
+    fit = SOLVERS[name](lam=0.01, passes=4, tolerance=0).run(problem, early_stop=stop)
+    assert (fit.status, fit.best_pass) == ("pass-limit", 2)
+    assert fit.shortfall.startswith(
+        "not converged: stopped by the pass-limit after 4 passes, with the primal of pass 2, the lowest in "
+        f"error, {fit.primal:.6g}, which is at most {fit.gap:.3g} above the minimum"
+    )
+
+
+@everyone
+def test_a_run_resumed_without_its_early_stop_returns_the_lowest_primal(name):
+    problem, told = pairs(12, 5, 4, seed=1), []
+    solver = SOLVERS[name](lam=0.01, passes=3, tolerance=0)
+    stop = EarlyStop(one_after_the_other([0.1, 0.5]), 9)
+    first = solver.run(problem, early_stop=stop, on_pass=told.append)
+    assert first.best_pass == 1
+    longer = SOLVERS[name](lam=0.01, passes=8, tolerance=0)
+    fit = longer.run(problem, resume=told[-1].state)
+    assert fit.errors == ()
+    assert fit.best_pass == fit.passes == 8
+    met = [[row.primal, row.average_primal] for row in fit.history[4:]]
+    assert fit.primal == min(first.primal, np.nanmin(met))
