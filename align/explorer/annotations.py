@@ -130,7 +130,8 @@ class Annotations:
             os.close(self._held)
             raise
         self._saver = _Saver(self._write_gold)
-        if self._states:
+        # Also where all was taken back: a kill may have left files that still have it.
+        if self._subjects:
             self._saver.ask()
 
     @property

@@ -100,6 +100,7 @@ class Desk:
         self.languages = aligner.model.languages
         self.current = 0
         self.failure: LiaisonError | None = None  # what ended the reading of the text
+        self.trouble = ""  # why the text could not be read to its end, where that is no fault of its own
         self.scratch = scratch
         self.annotations = Annotations(folder, annotator, on_note=on_note)
         self.store = Store(scratch / "desk.sqlite", annotator=annotator)
@@ -273,9 +274,14 @@ class Desk:
             except LiaisonError as error:
                 self.failure = error
                 on_failure()
-            except Exception:
-                if self._on_fault is not None and not self.ended:
-                    self._on_fault(traceback.format_exc())
+            except Exception as error:
+                if not self.ended:
+                    self.trouble = (
+                        f"the text was read up to pair {self._count('pair')} only ({type(error).__name__}: "
+                        f"{error}); corrections are kept, start the server again to see the rest"
+                    )
+                    if self._on_fault is not None:
+                        self._on_fault(traceback.format_exc())
             finally:
                 self._progress = None
 
@@ -453,8 +459,12 @@ class Desk:
         changes: Sequence[tuple[int, int, str]] = (),
         done: bool | None = None,
         clear: bool = False,
+        run: int | None = None,
     ) -> dict[str, Any] | None:
         """Correct a pair; return what is said of it then. It is kept when this returns.
+
+        ``run`` is the one whose links are looked at, which the first correction begins with where there is
+        no gold; the current one where not given.
 
         Raises
         ------
@@ -476,7 +486,9 @@ class Desk:
             if clear:
                 after = NOTHING
             else:
-                links = self._shown(pair) if state.links is None else state.links
+                links = state.links
+                if links is None:
+                    links = self._shown(pair, self.current if run is None else run)
                 after = State(edited(links, changes), state.done if done is None else done)
             if after != state:
                 self.annotations.change(subject, after)
@@ -549,7 +561,7 @@ class Desk:
             "current": self.current,
             "undo": self.annotations.undo_count,
             "redo": self.annotations.redo_count,
-            "trouble": self.annotations.trouble or self.linker.trouble,
+            "trouble": self.annotations.trouble or self.trouble or self.linker.trouble,
         }
 
     def linked_count(self, run: int) -> int:
@@ -606,8 +618,8 @@ class Desk:
                     for number, pair, links in zip(ids, block.pairs, of_run, strict=True)
                 ],
             )
-        if any(self._pending.values()):
-            for number, pair in zip(ids, block.pairs, strict=True):
+        with self._editing:
+            for number, pair in zip(ids, block.pairs, strict=True) if any(self._pending.values()) else ():
                 key = Subject(pair.kind, pair.number, pair.source, pair.target).key
                 for name, pending in self._pending.items():
                     if key in pending:
@@ -631,6 +643,8 @@ class Desk:
         """Take a pair for the one of which something was said."""
         self._pending[name].pop(subject.key, None)
         self._places[subject.key], self._known[pair] = pair, subject
+        if name in self._opened:  # something else may have been said since the start, or it was undone
+            state = self._opened[name].state(subject.key)
         self.store.set_annotation(name, pair, state.links, done=state.done)
 
     def _place(self, key: Key) -> int | None:
@@ -677,11 +691,11 @@ class Desk:
         kind, number = row
         return Subject(kind, number, *tokens)
 
-    def _shown(self, pair: int) -> list[list[int]]:
-        """Return the links that correcting a pair begins with: its gold, else those of the current run."""
-        self._linked(self.current, pair)
+    def _shown(self, pair: int, run: int) -> list[list[int]]:
+        """Return the links that correcting a pair begins with: its gold, else those of a run."""
+        self._linked(run, pair)
         with self.store.reading() as connection:
-            row = queries.whole_pair(connection, pair, self.current, None)
+            row = queries.whole_pair(connection, pair, run, None)
         assert row is not None
         if row["gold"] is not None:
             return [list(link) for link in row["gold"]]

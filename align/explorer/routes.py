@@ -115,7 +115,9 @@ class Routes:
         )
 
     def _one_run(self, given: Parameters, name: str, default: int | None) -> int:
-        run = whole(given.get(name), name, default=default)
+        return self._checked_run(whole(given.get(name), name, default=default))
+
+    def _checked_run(self, run: int) -> int:
         if run not in {each["id"] for each in self.desk.runs()}:
             raise RequestError(404, f"there is no run {run}")
         return run
@@ -193,8 +195,9 @@ class Routes:
         rows: dict[str, Any] = {"rows": None} if whole_lists else {}
         asked = self._asked(name, given)
         key = (name, tuple(asked.items()), whole_lists, tuple(store.versions.values()), store.annotator)
-        if key in self._kept:
-            return self._kept[key]
+        kept = self._kept.get(key)
+        if kept is not None:
+            return kept
         with store.reading() as connection:
             if name == "summary":
                 curve = self.desk.gap_curves.get(asked["run"], ())
@@ -211,6 +214,8 @@ class Routes:
                 found = lexicon(connection, **asked, table=self.desk.table(asked["run"]), **rows)
             else:
                 found = agreement(connection, **asked, **rows)
+        if whole_lists:
+            return found  # for one file; of a large text such lists are large, too
         self._kept[key] = found
         while len(self._kept) > _KEPT:
             self._kept.popitem(last=False)
@@ -243,17 +248,18 @@ class Routes:
         return attachment(f"{name}.{ending}", kind, exports.table(rows_of(found)), self.desk.scratch)
 
     def _edit(self, body: dict[str, Any]) -> Answer:
-        fields(body, "id", "changes", "done", "clear")
+        fields(body, "id", "changes", "done", "clear", "run")
         pair = number(body.get("id"), "id")
         if body.get("clear", False) is True:
             return {"annotation": self.desk.edit(pair, clear=True)}
         done = body.get("done")
         if done is not None and not isinstance(done, bool):
             raise RequestError(400, "done must be true or false")
+        run = None if "run" not in body else self._checked_run(number(body["run"], "run"))
         changes = _changes(body.get("changes", []))
         if not changes and done is None:
             raise RequestError(400, "give changes, done, or clear: true")
-        return {"annotation": self.desk.edit(pair, changes=changes, done=done)}
+        return {"annotation": self.desk.edit(pair, changes=changes, done=done, run=run)}
 
     def _step(self, body: dict[str, Any], *, back: bool) -> Answer:
         fields(body)
@@ -275,10 +281,7 @@ class Routes:
 
     def _run(self, body: dict[str, Any]) -> Answer:
         fields(body, "run")
-        run = number(body.get("run"), "run")
-        if run not in {each["id"] for each in self.desk.runs()}:
-            raise RequestError(404, f"there is no run {run}")
-        self.desk.make_current(run)
+        self.desk.make_current(self._checked_run(number(body.get("run"), "run")))
         return {"desk": self.desk.told()}
 
 

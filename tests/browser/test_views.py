@@ -109,6 +109,12 @@ class TestFiles:
         (row,) = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
         assert (row["source"], row["target"]) == (" ".join(HOSTILE), '" , ;')
 
+    def test_no_text_of_a_table_is_a_formula(self, report):
+        page = report([corpus(1, '=HYPERLINK("http://x") a', "-1.5 %", diagonal(2))])
+        _, content = saved(page, "#save-pairs", "#save-pairs [data-format=csv]")
+        (row,) = csv.DictReader(io.StringIO(content.decode("utf-8"), newline=""))
+        assert (row["source"], row["target"]) == ('\'=HYPERLINK("http://x") a', "-1.5 %")
+
 
 class TestSummary:
     def test_figures_and_what_they_lead_to(self, report):

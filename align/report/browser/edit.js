@@ -85,7 +85,7 @@ function makeEditor(source, view, {onChange, onShow}) {
     editor.cursor = at;
     onChange();
     announce(`${pair.source[at.source]} – ${pair.target[at.target]}: ${state === "none" ? "no link" : state}`);
-    tell(pair.id, () => source.edit(pair.id, [[at.source, at.target, state]]));
+    tell(pair.id, () => source.edit(pair.id, [[at.source, at.target, state]], pair.run));
   };
   editor.clear = () => {
     const {pair} = view;
@@ -103,7 +103,7 @@ function makeEditor(source, view, {onChange, onShow}) {
     if (!pair) return;
     pair.annotation = {...pair.annotation, links: draftOf(pair), done: true};
     onChange();
-    if (await tell(pair.id, () => source.finish(pair.id, true))) await editor.next();
+    if (await tell(pair.id, () => source.finish(pair.id, true, pair.run))) await editor.next();
   };
   editor.next = async () => {
     try {

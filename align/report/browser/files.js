@@ -40,10 +40,11 @@ function tmxText(rows, languages) {
       units.join("")}</body>\n</tmx>\n`;
 }
 
-// Rows of text and numbers as RFC 4180 has them.
+// Rows of text and numbers as RFC 4180 has them; text that a spreadsheet would run as a formula gets a ' before it.
 function csvText(rows) {
   const cell = (value) => {
-    const text = value === null || value === undefined ? "" : String(value);
+    const plain = value === null || value === undefined ? "" : String(value);
+    const text = typeof value === "string" && /^[=+\-@](?![\d.,\s]*%?$)./u.test(plain) ? `'${plain}` : plain;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

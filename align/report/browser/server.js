@@ -85,8 +85,9 @@ function serverSource(data, client) {
     },
     has: (id) => /^\d+$/.test(String(id)),
     async pair(id, {run = "", other = ""} = {}) {
-      const answer = await get("/pair", {id, run: runOf({run}), other});
-      const pair = {...answer.pair, annotation: answer.annotation ?? null};
+      const shown = runOf({run});
+      const answer = await get("/pair", {id, run: shown, other});
+      const pair = {...answer.pair, run: Number(shown), annotation: answer.annotation ?? null};
       pair.words = pair.source.length + pair.target.length;
       pair.linked = linksOf(pair, answer);
       pair.whys = new Map(); // asked for when a link is pointed at
@@ -95,8 +96,9 @@ function serverSource(data, client) {
       return pair;
     },
     why: (pair, source, target, run = "") => get("/why", {id: pair.id, source, target, run: runOf({run})}),
-    edit: async (id, changes) => noted(await post("/edit", {id, changes})),
-    finish: async (id, done) => noted(await post("/edit", {id, done})),
+    // The links that are looked at are those a first correction begins with: a model may have been learnt meanwhile.
+    edit: async (id, changes, run) => noted(await post("/edit", {id, changes, run})),
+    finish: async (id, done, run) => noted(await post("/edit", {id, done, run})),
     clear: async (id) => noted(await post("/edit", {id, clear: true})),
     undo: async () => noted(await post("/undo", {})),
     redo: async () => noted(await post("/redo", {})),

@@ -105,6 +105,23 @@ def test_gold_files_follow_by_themselves(tmp_path, opened):
     assert (tmp_path / "ann.align").read_text() == "0-0\n"
 
 
+def test_what_was_taken_back_just_before_a_kill_leaves_the_gold_files(tmp_path, opened):
+    first = opened(tmp_path)
+    first.change(HOUSE, State([[0, 0, 1]]))
+    first.close()
+    journal = tmp_path / "ann.journal.jsonl"
+    done = json.loads(journal.read_text(encoding="utf-8"))
+    undone = done | {"entry": "undo", "before": done["after"], "after": None}
+    with journal.open("a", encoding="utf-8") as file:  # as a server does it that is killed right after
+        file.write(json.dumps(undone) + "\n")
+    assert (tmp_path / "ann.align").read_text() == "0-0\n"
+    opened(tmp_path)
+    until = time.monotonic() + 30
+    while (tmp_path / "ann.target").read_text() and time.monotonic() < until:
+        time.sleep(0.01)
+    assert [(tmp_path / f"ann.{end}").read_text() for end in ("jsonl", "align", "target")] == [""] * 3
+
+
 def test_nothing_is_written_of_nothing(tmp_path, opened):
     opened(tmp_path / "new" / "folder").close()
     assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == [

@@ -4,6 +4,7 @@ import contextlib
 import http.client
 import json
 import signal
+import sqlite3
 import subprocess
 import sys
 import threading
@@ -12,6 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from align.explorer.annotations import Annotations, State, Subject
 from align.explorer.desk import Desk
 from align.explorer.reading import LinksFile, Text
 from align.explorer.routes import UPLOAD_BYTES, Routes
@@ -196,7 +198,7 @@ def test_correcting_begins_with_the_gold(serve, tmp_path):
         ({"id": 1, "changes": {}}, 400, "changes must be a list of at most 5000"),
         ({"id": 1, "changes": [[0, -1, "sure"]]}, 400, "target must be a whole number >= 0"),
         ({"id": 1, "changes": [[0, 4, "sure"]]}, 400, "link 0-4 lies outside the pair of 4 and 4 words"),
-        ({"id": 1, "other": 1}, 400, "the body may hold id, changes, done, clear only"),
+        ({"id": 1, "other": 1}, 400, "the body may hold id, changes, done, clear, run only"),
         ([], 400, "the body must be a JSON object"),
     ],
 )
@@ -636,6 +638,69 @@ def test_a_kill_and_a_new_start_lose_nothing(model, tmp_path):
     pairs = read_file(tmp_path / "kept" / "annotator.jsonl", format="jsonl")
     assert len(pairs) == 4
     assert all(pair.links[0] == (0, 0, False, None) for pair in pairs)
+
+
+def test_whole_lists_that_were_saved_are_not_kept_in_memory(serve):
+    routes = Routes(serve(TSV).desk)
+    for name in ("unaligned", "confusions"):
+        routes.get("/table", f"name={name}").file.close()
+    assert not routes._kept
+    assert routes.get("/summary", "") is routes.get("/summary", "")
+
+
+def test_what_was_undone_before_its_pair_was_read_stays_undone(serve, tmp_path):
+    kept = tmp_path / "kept"
+    first = Annotations(kept, "annotator")
+    dog = Subject("corpus", 1, *(side.split() for side in DOG.split("\t")))
+    house = Subject("corpus", 3, ["the", "red", "house"], ["la", "maison", "rouge"])
+    for pair in (dog, house):
+        first.change(pair, State([[0, 0, 1]]))
+    first.close()
+    client = serve(folder=kept)
+    assert client.post("/undo", {}) == (200, {"id": None, "annotation": None})
+    (tmp_path / "late.tsv").write_text(TSV, encoding="utf-8")
+    client.desk.open(Text("tsv", [str(tmp_path / "late.tsv")], "late.tsv"), on_failure=lambda: None)
+    client.desk._reader.join()
+    client.desk.linker.wait()
+    assert [row["number"] for row in client.get("/pairs", show="annotated")[1]["rows"]] == [1]
+    assert client.get("/summary")[1]["judged"] == 1
+    assert client.post("/redo", {})[1]["annotation"]["links"] == [[0, 0, 1]]
+    assert client.get("/pairs", show="annotated")[1]["total"] == 2
+
+
+def test_a_text_that_cannot_be_taken_in_to_its_end_is_told_of(serve, tmp_path, monkeypatch):
+    client = serve()
+    (tmp_path / "long.tsv").write_text(f"{DOG}\n" * 300, encoding="utf-8")
+    add = client.desk.store.add_pairs
+    answers = iter([add])
+
+    def full(pairs):
+        for answer in answers:
+            return answer(pairs)
+        raise sqlite3.OperationalError("database or disk is full")
+
+    monkeypatch.setattr(client.desk.store, "add_pairs", full)
+    client.desk.open(Text("tsv", [str(tmp_path / "long.tsv")], "long.tsv"), on_failure=lambda: None)
+    client.desk._reader.join()
+    status = client.get("/status")[1]
+    assert (status["pairs"], status["reading"]) == (256, None)
+    assert status["trouble"] == (
+        "the text was read up to pair 256 only (OperationalError: database or disk is full); corrections are "
+        "kept, start the server again to see the rest"
+    )
+
+
+def test_a_correction_begins_with_the_links_that_are_looked_at(serve):
+    client = serve(DOG + "\n", files={"other.align": "0-3\n"}, others=["other.align"])
+    own = [link[:2] for link in client.get("/pair", id=1)[1]["pair"]["links"]]
+    of_file = [link[:2] for link in client.get("/pair", id=1, run=1)[1]["pair"]["links"]]
+    assert (own != of_file, of_file) == (True, [[0, 3]])
+    _, answer = client.post("/edit", {"id": 1, "changes": [[1, 1, "possible"]], "run": 1})
+    assert answer["annotation"]["links"] == [[0, 3, 1], [1, 1, 0]]
+    client.post("/edit", {"id": 1, "clear": True})
+    _, answer = client.post("/edit", {"id": 1, "done": True})
+    assert [link[:2] for link in answer["annotation"]["links"]] == own
+    assert client.post("/edit", {"id": 1, "done": True, "run": 9}) == (404, {"error": "there is no run 9"})
 
 
 KILLED = """
