@@ -106,7 +106,7 @@ function setUpLearning(source, {onRun, onLearnt}) {
 function keptPart({saved, not_saved: trouble}) {
   if (saved) {
     return make("p", {class: "note", id: "kept-model"}, "The new model is kept, for this desk and for every other command: ",
-      make("code", {dir: "auto"}, `liaison links -m ${quoted(saved)}`));
+      make("code", {dir: "auto"}, `liaison links -m ${shellWord(saved)}`));
   }
   if (trouble) return make("p", {class: "bad", id: "kept-model"}, `The new model is kept until the server ends only. ${trouble}`);
   return make("p", {class: "note", id: "kept-model"}, "The new model is kept until the server ends. To keep it, start the server with ",
@@ -114,7 +114,7 @@ function keptPart({saved, not_saved: trouble}) {
 }
 
 // A path as a shell takes it.
-function quoted(path) {
+function shellWord(path) {
   return /^[\w./:@%+,-]+$/.test(path) ? path : `'${path.replaceAll("'", "'\\''")}'`;
 }
 

@@ -5,6 +5,7 @@ import hashlib
 import json
 import math
 import re
+from collections import Counter
 from html.parser import HTMLParser
 
 import pytest
@@ -23,6 +24,7 @@ from align.report import (
     render,
 )
 from align.report.page import SCRIPTS
+from tests.conftest import ROOT
 
 HOSTILE = "</script><script>alert(1)</script><!--<script>\u2028\u2029&lt;'\"{{ 7 * 7 }}"
 
@@ -276,3 +278,12 @@ class TestFacts:
 
     def test_shares(self):
         assert [percent(value) for value in (None, 0.0, 0.05678, 1.0)] == ["n/a", "0.0 %", "5.7 %", "100.0 %"]
+
+
+def test_no_two_scripts_of_the_page_call_something_the_same():
+    # They become one script, in which the last function of a name silently takes the place of the others.
+    scripts = sorted((ROOT / "align" / "report" / "browser").glob("*.js"))
+    declared = re.compile(r"^(?:async )?(?:function\*?|class|const|let|var) ([\w$]+)", re.MULTILINE)
+    names = [name for script in scripts for name in declared.findall(script.read_text(encoding="utf-8"))]
+    assert len(names) > 100
+    assert [name for name, count in Counter(names).items() if count > 1] == []
