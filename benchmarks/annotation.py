@@ -22,7 +22,7 @@ import time
 import warnings
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlencode, urlsplit
@@ -86,6 +86,18 @@ def main() -> None:
         metavar="N",
         help="gold pairs on the desk (%(default)s)",
     )
+    parser.add_argument(
+        "--with-gold-text",
+        action="store_true",
+        help="the text of the gold pairs joins the bitext, as where a part of one's own text is annotated",
+    )
+    parser.add_argument(
+        "--weights",
+        default="default",
+        metavar="FOLDER",
+        help="to begin with, as of benchmarks.default_weights (default: those that are shipped, which were "
+        "learnt from some English-French gold too)",
+    )
     parser.add_argument("--draws", type=natural, default=5, metavar="N", help="of random pairs (%(default)s)")
     add_output_arguments(parser, "annotation")
     finish(run, parser)
@@ -148,11 +160,12 @@ def model_of_text(args: argparse.Namespace, gold: Sequence[GoldPair], folder: Pa
     """Write the model of the text, with the default weights."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", NoModelWarning)
-        bare = Aligner.load("default", languages=args.languages)
+        bare = Aligner.load(args.weights, languages=args.languages)
     text: Iterable[tuple[Any, Any]] = ((pair.source, pair.target) for pair in gold)
     if args.bitext is not None:
         files = Source(args.bitext, *args.languages).files()
-        text = ((row.source, row.target) for row in islice(open_bitext("files", files), args.size))
+        bitext = ((row.source, row.target) for row in islice(open_bitext("files", files), args.size))
+        text = chain(bitext, text) if args.with_gold_text else bitext
     bare.of_text(bare.tokens(*pair) for pair in text).model.save(folder)
 
 

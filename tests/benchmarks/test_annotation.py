@@ -1,5 +1,7 @@
 """An annotator played by gold at a real desk, with a model known by heart."""
 
+import argparse
+
 import numpy as np
 import pytest
 
@@ -51,6 +53,26 @@ def test_its_table(tmp_path):
     assert lines[1]["told"] == "50.00, 25.00"
     annotation.plot(tmp_path / "a.png", before, [after] * 4, [[before] * 4, [after] * 4])
     assert (tmp_path / "a.png").read_bytes().startswith(b"\x89PNG")
+
+
+def test_the_text_of_a_model(tmp_path):
+    (tmp_path / "text.en").write_text("a small cat .\n" * 3)
+    (tmp_path / "text.fr").write_text("un petit chat .\n" * 3)
+    words = {}
+    for joined in (False, True):
+        given = argparse.Namespace(
+            weights="default",
+            languages=("en", "fr"),
+            bitext=tmp_path / "text",
+            size=2,
+            with_gold_text=joined,
+        )
+        annotation.model_of_text(given, POOL, tmp_path / str(joined))
+        source = Aligner.load(tmp_path / str(joined)).model.resources.source_vocabulary
+        words[joined] = {word: source.counts[number] for word, number in source.index.items()}
+    assert words[False] == {"a": 2, "small": 2, "cat": 2, ".": 2}
+    assert words[True]["house"] == 2
+    assert words[True]["cat"] == 2
 
 
 def test_a_pool_that_is_too_small_or_all_there_is(tmp_path, command):
