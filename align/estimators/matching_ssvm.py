@@ -69,7 +69,9 @@ _WANTED = {
         "a number above 0, or None",
         lambda value: value is None or number("", lambda each: each > 0).fits(value),
     ),
-    "passes": whole("a whole number from 1 on", 1),
+    "passes": Wanted(
+        "a whole number from 1 on, or None", lambda value: value is None or whole("", 1).fits(value)
+    ),
     "tolerance": number("0 or more, below 1", lambda value: 0 <= value < 1),
     "cost_fn": number("a number of 0 or more", lambda value: value >= 0),
     "cost_fp": number("a number of 0 or more", lambda value: value >= 0),
@@ -108,8 +110,8 @@ class MatchingSSVM(Parameters):
     lam : float or None
         Strength of regularisation, > 0: towards ``weights``. None: what :meth:`align.Aligner.learn` takes,
         which with few pairs stays nearer to known weights.
-    passes : int
-        At most so many passes over the linked pairs, >= 1.
+    passes : int or None
+        At most so many passes over the linked pairs, >= 1. None: as many as the solver takes by itself.
     tolerance : float
         The solver stops where the duality gap is at most this share of the objective, in [0, 1).
     cost_fn, cost_fp : float
@@ -157,7 +159,7 @@ class MatchingSSVM(Parameters):
         *,
         solver: str = "bcfw",
         lam: float | None = 0.01,
-        passes: int = 50,
+        passes: int | None = None,
         tolerance: float = 1e-3,
         cost_fn: float = 3.0,
         cost_fp: float = 1.0,
@@ -320,7 +322,9 @@ class MatchingSSVM(Parameters):
                     f"MatchingSSVM: solver_options: {name!r} is none of {self.solver}'s; there are {listed}"
                 )
         lam = adapted_lam(pairs) if self.lam is None else float(self.lam)
-        own: dict[str, Any] = {"lam": lam, "passes": int(self.passes), "tolerance": float(self.tolerance)}
+        own: dict[str, Any] = {"lam": lam, "tolerance": float(self.tolerance)}
+        if self.passes is not None:
+            own["passes"] = int(self.passes)
         try:
             return method(**own, **options, seed=int(self.seed))
         except OptionError as error:

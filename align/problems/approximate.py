@@ -79,8 +79,8 @@ class ApproximateProblem:
     Attributes
     ----------
     steps : int
-        Vertices found so far. Who resumes a run with a ``curvature`` in another process sets it to
-        ``state.passes * n``.
+        Vertices found so far, in all runs: each run with a ``curvature`` wants a problem of its own. Who
+        resumes one sets it to ``state.passes * n``.
     exactly : int
         How many of them the exact oracle had to find.
     worst, total : float

@@ -156,9 +156,12 @@ class Solver(ABC, Generic[AnyState]):
         Raises
         ------
         ValueError
-            If the problem or the origin does not fit, or the state is of another problem or other options; a
+            If the problem or the origin does not fit, the state is of another problem or other options, or an
+            early stop has no patience or an error that is no number; a
             :class:`~align.problems.objective.NotFiniteError` if the objective is NaN or infinite.
         """
+        if early_stop is not None and early_stop.patience < 1:
+            raise ValueError(f"{self.name}: early stop: patience {early_stop.patience}; give 1 or more")
         # what is not finite is found where the objective is measured
         with np.errstate(over="ignore", invalid="ignore"):
             return self._run(problem, origin, resume, on_pass, early_stop)
@@ -225,6 +228,11 @@ class Solver(ABC, Generic[AnyState]):
         averaged, value = _better(state.history[-1])
         weights = self.weights(state, averaged=averaged)
         error = float(early_stop.error(weights))
+        if math.isnan(error):
+            raise ValueError(
+                f"{self.name}: early stop: the error of pass {state.passes} is no number; give one for any "
+                "weights"
+            )
         if not state.errors or error < min(before for _, before in state.errors):
             state.best, state.best_averaged, state.best_value = weights, averaged, value
         state.errors.append([state.passes, error])

@@ -74,6 +74,14 @@ def test_limits_and_convergence_end_a_run_too_and_the_lowest_error_is_returned()
         np.testing.assert_array_equal(fit.weights, seen[0])
 
 
+def test_no_patience_and_an_error_that_is_no_number_are_refused():
+    problem = pairs(12, 5, 4, seed=3)
+    with pytest.raises(ValueError, match="patience 0; give 1 or more"):
+        SOLVERS["bcfw"](lam=0.05).run(problem, early_stop=EarlyStop(lambda weights: 0.5, 0))
+    with pytest.raises(ValueError, match="the error of pass 1 is no number"):
+        SOLVERS["bcfw"](lam=0.05).run(problem, early_stop=EarlyStop(lambda weights: float("nan"), 3))
+
+
 def test_only_passes_whose_gap_is_measured_are_judged():
     stop = EarlyStop(one_after_the_other([0.5, 0.4, 0.6, 0.6]), 3)
     solver = SOLVERS["bcfw"](lam=0.01, passes=30, tolerance=0, gap_every=2)
