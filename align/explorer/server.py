@@ -8,9 +8,11 @@ sizes are limited before anything is read, and nothing is ever read from a path 
 
 from __future__ import annotations
 
+import errno
 import hmac
 import json
 import shutil
+import sqlite3
 import tempfile
 import threading
 import time
@@ -22,6 +24,7 @@ from typing import IO, Any
 from urllib.parse import urlsplit
 
 from align.core.errors import LiaisonError, WorkError
+from align.core.files import WRITE_FAULTS
 from align.explorer.requests import MOST_CHARACTERS, RequestError, sentences
 from align.explorer.routes import UPLOAD_BYTES, Attachment, Routes
 from align.report import policy
@@ -52,6 +55,9 @@ _HEADERS = {
     "X-Content-Type-Options": "nosniff",
     "X-Frame-Options": "DENY",
 }
+
+# Of faults: there is no more room.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # Bytes of a file that are read, or sent, at a time.
 _PIECE = 1 << 18
@@ -134,6 +140,14 @@ def make_desk_server(
     Handler.routes, Handler.token = routes, token
     Handler.on_fault = None if on_fault is None else staticmethod(on_fault)
     return _Server((ADDRESS, port), Handler)
+
+
+def _told_of_full_disk(error: Exception) -> str:
+    """Return why nothing more can be written and what to do, empty where that is not what is wrong."""
+    code = error.errno if isinstance(error, OSError) else None
+    if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_FULL:
+        code = errno.ENOSPC
+    return "; ".join(WRITE_FAULTS[code]) if code in _FULL else ""
 
 
 class _Server(ThreadingHTTPServer):
@@ -264,6 +278,9 @@ class _Handler(BaseHTTPRequestHandler):
         except Exception as error:
             if self.routes is not None and self.routes.desk.ended:
                 self.close_connection = True
+                return
+            if (full := _told_of_full_disk(error)) and self.routes is not None:
+                self._send_json(507, {"error": f"{self.routes.desk.scratch}: {full}, then try again"})
                 return
             if self.on_fault is not None:
                 self.on_fault(traceback.format_exc())

@@ -197,7 +197,8 @@ class Store:
             try:
                 yield self._writer
             except BaseException:
-                self._writer.execute("ROLLBACK")
+                if self._writer.in_transaction:  # a full disk has ended it already
+                    self._writer.execute("ROLLBACK")
                 raise
             self._writer.execute("COMMIT")
             self.version += 1

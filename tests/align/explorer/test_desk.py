@@ -1,6 +1,7 @@
 """The desk over HTTP: what its paths answer, that learning takes effect, that nothing is lost."""
 
 import contextlib
+import errno
 import http.client
 import json
 import signal
@@ -13,6 +14,7 @@ from urllib.parse import urlencode
 
 import pytest
 
+from align.explorer import exports
 from align.explorer.annotations import Annotations, State, Subject
 from align.explorer.desk import Desk
 from align.explorer.reading import LinksFile, Text
@@ -688,6 +690,23 @@ def test_a_text_that_cannot_be_taken_in_to_its_end_is_told_of(serve, tmp_path, m
         "the text was read up to pair 256 only (OperationalError: database or disk is full); corrections are "
         "kept, start the server again to see the rest"
     )
+
+
+def test_a_full_disk_of_scratch_files_is_told_as_such(serve, monkeypatch):
+    client = serve(TSV)
+    told = {"error": f"{client.desk.scratch}: the disk is full; free space, then try again"}
+
+    def full(*given, **options):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(exports, "lines", full)
+        assert client.get("/export", format="pharaoh") == (507, told)
+    with client.desk.store.writing() as connection:
+        (pages,) = connection.execute("PRAGMA page_count").fetchone()
+        connection.execute(f"PRAGMA max_page_count = {pages}")
+    rows = "".join(f"new{number} words{number}\tmots{number} nouveaux{number}\n" for number in range(500))
+    assert client.upload("tsv", rows.encode()) == (507, told)
 
 
 def test_a_correction_begins_with_the_links_that_are_looked_at(serve):
