@@ -42,7 +42,7 @@ def main() -> None:
         "--passes", type=int, default=1000, metavar="N", help="of a run, at most (default: %(default)s)"
     )
     parser.add_argument(
-        "--seconds", type=float, default=25.0, help="of a run, at most (default: %(default)s)"
+        "--seconds", type=float, default=15.0, help="of a run, at most (default: %(default)s)"
     )
     parser.add_argument(
         "--rounds",
