@@ -78,6 +78,13 @@ class Change(NamedTuple):
     after: State
 
 
+Also = Callable[[Key, State], None]
+
+
+def _nothing_more(key: Key, state: State) -> None:
+    """Do nothing more with a change than to keep it."""
+
+
 class Annotations:
     """The corrections of one annotator.
 
@@ -109,6 +116,7 @@ class Annotations:
         self._undo: list[Change] = []
         self._redo: list[Change] = []
         self._lock = threading.RLock()
+        self._ended = False
         self._held: int | None = None
         self._journal: int | None = None
         self._saver: _Saver | None = None
@@ -145,14 +153,20 @@ class Annotations:
         return len(self._redo)
 
     def close(self) -> None:
-        """Write the gold files if they are not up to date, and let others write there."""
-        if self._saver is not None:
+        """Write the gold files if they are not up to date, and let others write there.
+
+        A change that is being written comes to its end; later ones are refused.
+        """
+        with self._lock:
+            self._ended = True
+        if self._saver is not None:  # without the lock, which the one who saves takes
             self._saver.close()
             self._saver = None
-        for descriptor in (self._journal, self._held):
-            if descriptor is not None:
-                os.close(descriptor)
-        self._journal = self._held = None
+        with self._lock:
+            for descriptor in (self._journal, self._held):
+                if descriptor is not None:
+                    os.close(descriptor)
+            self._journal = self._held = None
 
     def state(self, key: Key) -> State:
         """Return what is said of a pair."""
@@ -173,8 +187,11 @@ class Annotations:
         with self._lock:
             return list(self._states)
 
-    def change(self, subject: Subject, after: State) -> None:
+    def change(self, subject: Subject, after: State, also: Also = _nothing_more) -> None:
         """Say something else of a pair; it is on the disk when this returns.
+
+        ``also`` is called with the pair and what is said of it then, and here, in :meth:`undo` and in
+        :meth:`redo`, where that raises something the change is taken back.
 
         Raises
         ------
@@ -184,29 +201,35 @@ class Annotations:
         with self._lock:
             change = Change(subject.key, self.state(subject.key), after)
             self._subjects.setdefault(change.key, subject)
-            self._apply("edit", change)
+            self._apply("edit", change, also)
 
-    def undo(self) -> Key | None:
+    def undo(self, also: Also = _nothing_more) -> Key | None:
         """Take the last change back; return its pair, None where there is none."""
         with self._lock:
             if not self._undo:
                 return None
             change = self._undo[-1]
-            self._apply("undo", Change(change.key, change.after, change.before))
+            self._apply("undo", Change(change.key, change.after, change.before), also)
             return change.key
 
-    def redo(self) -> Key | None:
+    def redo(self, also: Also = _nothing_more) -> Key | None:
         """Make the change again that was undone last; return its pair, None where there is none."""
         with self._lock:
             if not self._redo:
                 return None
             change = self._redo[-1]
-            self._apply("redo", change)
+            self._apply("redo", change, also)
             return change.key
 
-    def _apply(self, entry: str, change: Change) -> None:
+    def _apply(self, entry: str, change: Change, also: Also) -> None:
         """Write a change down, then make it."""
-        self._write_entry(entry, change)
+        size = self._write_entry(entry, change)
+        try:
+            also(change.key, change.after)
+        except BaseException:
+            if self._journal is not None:  # nobody was told that it is kept
+                os.ftruncate(self._journal, size)
+            raise
         self._make(entry, change)
         if self._saver is not None:
             self._saver.ask()
@@ -226,10 +249,18 @@ class Annotations:
         else:
             self._states[change.key] = change.after
 
-    def _write_entry(self, entry: str, change: Change) -> None:
-        """Write a line and flush it to the disk; where that fails the journal is as it was."""
+    def _write_entry(self, entry: str, change: Change) -> int:
+        """Write a line and flush it to the disk; where that fails the journal is as it was.
+
+        Returns how many bytes the journal had before.
+        """
+        if self._ended:
+            raise WorkError(
+                f"{self.name}: the correction is not kept, for the server is ending; start it again, then "
+                "make it again"
+            )
         if self._journal is None:
-            return
+            return 0
         subject = self._subjects[change.key]
         record = {
             "entry": entry,
@@ -255,6 +286,7 @@ class Annotations:
             raise WorkError(
                 f"{self._folder}: the correction cannot be kept: {why}; {remedy}, then make it again"
             ) from error
+        return start
 
     def _replay(self, path: Path, on_note: Callable[[str], None]) -> int:
         """Take in a journal; return how many of its bytes are whole lines."""

@@ -137,9 +137,10 @@ class Desk:
             self.store.interrupt()
             self._reader.join()
         self.linker.close()
-        for opened in self._opened.values():
-            opened.close()
-        self.store.close()
+        with self._editing:  # a correction that is being made comes to its end; later ones are refused
+            for opened in self._opened.values():
+                opened.close()
+            self.store.close()
 
     # Runs
 
@@ -471,7 +472,7 @@ class Desk:
         RequestError
             If there is no such pair, or a change is of none of its cells.
         WorkError
-            If it cannot be written.
+            If it cannot be written. Of it, as of any other fault, nothing is kept then.
         """
         with self._editing:
             subject = self._subject(pair)
@@ -491,22 +492,18 @@ class Desk:
                     links = self._shown(pair, self.current if run is None else run)
                 after = State(edited(links, changes), state.done if done is None else done)
             if after != state:
-                self.annotations.change(subject, after)
+                self.annotations.change(subject, after, lambda key, state: self._put(pair, state))
                 self._places[subject.key], self._known[pair] = pair, subject
-                self.store.set_annotation(self.annotations.name, pair, after.links, done=after.done)
             return self._told(after)
 
     def step(self, *, back: bool) -> dict[str, Any]:
         """Undo the annotator's last change, or make the last one again that was undone."""
         with self._editing:
-            key = self.annotations.undo() if back else self.annotations.redo()
+            move = self.annotations.undo if back else self.annotations.redo
+            key = move(lambda key, state: self._put(self._place(key), state))
             if key is None:
                 raise RequestError(409, f"there is nothing to {'undo' if back else 'redo'}")
-            state = self.annotations.state(key)
-            pair = self._place(key)
-            if pair is not None:
-                self.store.set_annotation(self.annotations.name, pair, state.links, done=state.done)
-            return {"id": pair, "annotation": self._told(state)}
+            return {"id": self._place(key), "annotation": self._told(self.annotations.state(key))}
 
     def set_annotator(self, name: str) -> None:
         """Let another annotator correct.
@@ -709,6 +706,11 @@ class Desk:
             ).fetchone()
         if there is None:
             self.linker.link_now(run, pair)
+
+    def _put(self, pair: int | None, state: State) -> None:
+        """Put what the annotator says of a pair into the store, where that pair is here."""
+        if pair is not None:
+            self.store.set_annotation(self.annotations.name, pair, state.links, done=state.done)
 
     def _told(self, state: State) -> dict[str, Any] | None:
         if state.links is None:

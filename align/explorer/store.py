@@ -196,11 +196,11 @@ class Store:
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
+                self._writer.execute("COMMIT")
             except BaseException:
                 if self._writer.in_transaction:  # a full disk has ended it already
                     self._writer.execute("ROLLBACK")
                 raise
-            self._writer.execute("COMMIT")
             self.version += 1
             for name in self._touched:
                 self.versions[name] += 1

@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import threading
 import time
 
 import pytest
@@ -248,6 +249,36 @@ def test_what_cannot_be_written_has_not_been_said(tmp_path, opened, monkeypatch)
     assert (first.undo_count, (tmp_path / "ann.journal.jsonl").read_bytes()) == (1, before)
     first.change(DOG, State([]))
     assert first.undo_count == 2
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_what_is_said_after_the_end_is_refused(tmp_path, kept):
+    first = Annotations(tmp_path if kept else None, "ann")
+    first.change(HOUSE, State([[0, 0, 1]]))
+    first.close()
+    told = "ann: the correction is not kept, for the server is ending; start it again, then make it again"
+    for late in (lambda: first.change(DOG, State([[0, 1, 1]])), first.undo):
+        with pytest.raises(WorkError, match=told):
+            late()
+    assert first.all() == [(HOUSE, State([[0, 0, 1]]))]
+
+
+def test_the_end_waits_for_what_is_being_written(tmp_path, opened, monkeypatch):
+    first = opened(tmp_path)
+    sync, ends = os.fsync, []
+
+    def slow(descriptor):
+        if not ends:  # else it is of the gold files
+            ends.append(threading.Thread(target=first.close))
+            ends[0].start()
+            ends[0].join(0.1)
+        sync(descriptor)  # an OSError where it was closed meanwhile
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "fsync", slow)
+        first.change(HOUSE, State([[0, 0, 1]]))
+        ends[0].join()
+    assert opened(tmp_path).state(HOUSE.key) == State([[0, 0, 1]])
 
 
 def test_tokens_with_spaces_leave_the_columns_in_their_places(tmp_path, opened):

@@ -709,6 +709,32 @@ def test_a_full_disk_of_scratch_files_is_told_as_such(serve, monkeypatch):
     assert client.upload("tsv", rows.encode()) == (507, told)
 
 
+def test_where_the_store_is_full_the_journal_has_no_more_than_what_was_told(serve, tmp_path, monkeypatch):
+    client = serve(TSV, folder=tmp_path / "kept")
+    journal = tmp_path / "kept" / "annotator.journal.jsonl"
+    client.post("/edit", {"id": 1, "done": True})
+    kept, said = journal.read_bytes(), client.get("/pair", id=1)[1]["annotation"]
+
+    def full(*given, **options):
+        error = sqlite3.OperationalError("database or disk is full")
+        error.sqlite_errorcode = sqlite3.SQLITE_FULL
+        raise error
+
+    told = {"error": f"{client.desk.scratch}: the disk is full; free space, then try again"}
+    with monkeypatch.context() as patch:
+        patch.setattr(client.desk.store, "judge", full)
+        for path, body in (("/edit", {"id": 3, "done": True}), ("/edit", {"id": 1, "clear": True})):
+            assert client.post(path, body) == (507, told)
+        assert client.post("/undo", {}) == (507, told)
+    assert journal.read_bytes() == kept
+    assert client.get("/pair", id=1)[1]["annotation"] == said
+    assert client.get("/pair", id=3)[1]["annotation"] is None
+    status = client.get("/status")[1]
+    assert (status["undo"], status["redo"]) == (1, 0)
+    assert client.post("/undo", {}) == (200, {"id": 1, "annotation": None})
+    assert client.post("/redo", {})[1]["annotation"]["done"]
+
+
 def test_a_correction_begins_with_the_links_that_are_looked_at(serve):
     client = serve(DOG + "\n", files={"other.align": "0-3\n"}, others=["other.align"])
     own = [link[:2] for link in client.get("/pair", id=1)[1]["pair"]["links"]]
