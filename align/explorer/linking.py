@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import time
 import traceback
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import islice
@@ -17,6 +18,9 @@ from align.text.processor import Tokens
 
 # Pairs that are linked and kept together: those who correct wait for no more.
 _BLOCK = 128
+
+# Seconds until a run is tried again that could not be linked.
+_PAUSE = 30.0
 
 _NO_TOKENS = Tokens([], [], [], [])
 
@@ -37,7 +41,8 @@ class Linker:
 
     def __init__(self, store: Store, *, on_fault: Callable[[str], None] | None = None) -> None:
         self.store = store
-        self.trouble = ""  # why a run could not be linked
+        self._troubles: dict[int, str] = {}  # why runs cannot be linked
+        self._resting: dict[int, float] = {}  # until when they are left alone
         self._on_fault = on_fault
         self._aligners: dict[int, Aligner] = {}
         self._cursors: dict[int, int] = {}
@@ -46,6 +51,11 @@ class Linker:
         self._ended = False
         self._changed = threading.Condition()
         self._thread = threading.Thread(target=self._run, name="linking", daemon=True)
+
+    @property
+    def trouble(self) -> str:
+        """Why a run cannot be linked further at present; empty where all can."""
+        return next(iter(self._troubles.copy().values()), "")
 
     def start(self) -> None:
         """Begin."""
@@ -92,7 +102,7 @@ class Linker:
             self.store.put_links(run, linked(aligner, rows))
 
     def wait(self) -> None:
-        """Return when all there is is linked: for those who have no use for less."""
+        """Return when all there is is linked, or cannot be at present: for those who have no use for less."""
         with self._changed:
             self._changed.wait_for(lambda: self._ended or self._next() is None)
 
@@ -101,24 +111,41 @@ class Linker:
             with self._changed:
                 while not self._ended and (run := self._next()) is None:
                     self._changed.notify_all()
-                    self._changed.wait()
+                    self._changed.wait(_PAUSE if self._resting else None)
                 if self._ended:
                     return
             assert run is not None
             try:
                 self._link_some(run)
+                self._troubles.pop(run, None)
+                self._resting.pop(run, None)
             except Exception as error:
-                self.trouble = f"{type(error).__name__}: {error}"
-                if self._on_fault is not None:
+                # The disk may have room again in a moment; a pair that is looked at is linked all the same.
+                self._resting[run] = time.monotonic() + _PAUSE
+                fault = f"{type(error).__name__}: {error}"
+                if fault not in self._troubles.get(run, "") and self._on_fault is not None:
                     self._on_fault(traceback.format_exc())
-                with self._changed:
-                    self._aligners.pop(run, None)
+                self._troubles[run] = (
+                    f"{self._name(run)}: not all pairs could be linked ({fault}); it is tried again every "
+                    f"{_PAUSE:.0f} seconds: free space where a disk is full, else start the server again"
+                )
+
+    def _name(self, run: int) -> str:
+        """Return what a run is called, also where the store cannot tell."""
+        try:
+            with self.store.reading() as connection:
+                (name,) = connection.execute("SELECT name FROM run WHERE id = ?", (run,)).fetchone()
+        except sqlite3.Error:
+            return f"run {run}"
+        return str(name)
 
     def _next(self) -> int | None:
         """Return the run to link by, None where all is linked."""
         with self.store.reading() as connection:
             (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM pair").fetchone()
         for run in sorted(self._aligners, key=lambda run: (run != self._current, run)):
+            if self._resting.get(run, 0.0) > time.monotonic():
+                continue
             # Weights without statistics take those of the whole text.
             if self._cursors[run] < last and not (self._reading and self._aligners[run].untrained):
                 return run
