@@ -214,7 +214,7 @@ class Desk:
             self._kept.add(place)
         self.linker.add(run, aligner)
         self.make_current(run)
-        return {**told, "run": run}
+        return {**told, "run": run, "parent": parent}
 
     def _offer_kept(self, annotator: str) -> None:
         """Let pairs be linked by the models that were learnt from an annotator's corrections before, too.

@@ -150,6 +150,68 @@ class TestCorrecting:
             (pair,) = read_jsonl(enumerate(journal(folder).split("\n")[:-1], 1), "saved")
             assert [(link.source, link.target) for link in pair.links] == [(0, 0), (1, 1), (2, 2)]
 
+    def test_what_waits_is_sent_to_the_same_desk_only(self, tiny_model, tmp_path, open_page, problems):
+        folder = tmp_path / "desk"
+        trouble = "#trouble span"
+
+        def linked():
+            if not (folder / "saved" / "annotator.jsonl").is_file():
+                return set()
+            (pair,) = read_jsonl(enumerate(journal(folder).split("\n")[:-1], 1), "saved")
+            return {(link.source, link.target) for link in pair.links}
+
+        with serving(tiny_model, folder) as (_, address):
+            page = open_page(f"{address}#1")
+            expect(page.locator("#pair-title")).to_have_text("Corpus 1")
+            page.keyboard.press("e")
+        for at in (2, 0):
+            cell(page, 1, at).click()
+        expect(page.locator(trouble)).to_contain_text("2 changes will be sent again.")
+        port = address.rstrip("/").rpartition(":")[2]
+        for side, text in (("en", 0), ("fr", 1)):
+            lines = [PAIRS[at][text] for at in (6, 1, 2, 3, 4, 5, 0, 7)]
+            (folder / f"turned.{side}").write_text("\n".join(lines) + "\n", encoding="utf-8", newline="\n")
+        turned = ("--source", str(folder / "turned.en"), "--target", str(folder / "turned.fr"))
+        for other in (turned, ("--annotator", "second")):
+            with serving(tiny_model, folder, "--port", port, *other):
+                page.click("#trouble button >> text=Try again")
+                expect(page.locator(trouble)).to_have_text(
+                    "2 changes are not saved: the server was started again, and its pairs, links, annotator "
+                    "or folder are not those of this page. Load the page again, and make them anew."
+                )
+                assert not [path for path in (folder / "saved").glob("*.jsonl") if path.stat().st_size]
+        with serving(tiny_model, folder, "--port", port):
+            page.click("#trouble button >> text=Try again")
+            expect(page.locator(trouble)).to_contain_text("All changes are saved;")
+            expect(page.locator("#edit-saved")).to_have_text("")
+            until(lambda: {(1, 2), (1, 0)} <= linked())
+            page.context.close()
+        assert all(each.startswith("Failed to load resource") for each in problems)
+        problems.clear()
+
+    def test_what_the_server_fails_at_waits_and_what_it_refuses_is_told(self, desk, problems):
+        page = desk("#2")
+        page.keyboard.press("e")
+        page.route("**/edit", lambda route: route.fulfill(status=507, json={"error": "the disk is full"}))
+        cell(page, 0, 1).click()
+        expect(page.locator("#trouble span")).to_have_text(
+            "Not saved yet: the disk is full. 1 change will be sent again."
+        )
+        expect(cell(page, 0, 1)).to_have_class(kind("sure"))
+        page.unroute("**/edit")
+        page.click("#trouble button >> text=Try again")
+        expect(page.locator("#edit-saved")).to_have_text("")
+        expect(page.locator("#trouble")).to_be_hidden()
+        page.reload()
+        page.keyboard.press("e")
+        expect(cell(page, 0, 1)).to_have_class(kind("sure"))
+        page.route("**/edit", lambda route: route.fulfill(status=400, json={"error": "no such link"}))
+        cell(page, 1, 0).click()
+        expect(page.locator("#trouble span")).to_have_text("no such link")
+        expect(cell(page, 1, 0)).not_to_have_class(kind("sure"))
+        assert all(each.startswith("Failed to load resource") for each in problems)
+        problems.clear()
+
     def test_nothing_to_undo_or_redo_cannot_be_pressed(self, desk):
         page = desk("#2")
         page.keyboard.press("e")
@@ -268,6 +330,28 @@ class TestLearning:
             "From 9 corrected pairs. In 9 pairs, each by weights that have not seen it, the error rate (AER) "
             "went from 20.0 % to 10.0 % (difference −10.0 points, 95 % interval −15.0 to −5.0): better."
         )
+
+    def test_one_goes_back_to_the_parent_after_a_reload_too(self, desk):
+        page = desk()
+        states = iter(["running", "running"])
+
+        def answer(route):
+            told = {
+                "state": next(states, "done"),
+                "passes": [],
+                "pairs": 1,
+                "run": 0,
+                "parent": 1,
+                "changed": 0,
+            }
+            route.fulfill(json=told | {"saved": None})
+
+        page.route("**/learn", answer)
+        page.reload()
+        expect(page.locator("#learning h2")).to_have_text("Learnt")
+        assert page.input_value("#run") == "0"
+        page.click("#go-back")
+        expect(page.locator("#run")).to_have_value("1")
 
     def test_nothing_to_learn_from_is_told(self, desk, problems):
         page = desk()

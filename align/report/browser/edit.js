@@ -10,25 +10,61 @@ function makeEditor(source, view, {onChange, onShow}) {
   async function send() {
     if (sending) return;
     sending = true;
+    let [renewed, refused] = [false, false];
     while (waiting.length) {
       const {id, ask, end} = waiting[0];
       let answer;
       try {
         answer = await ask();
       } catch (error) {
-        if (error instanceof Refusal) await refuse(id, error);
-        else tellTrouble(new Error(`Not saved yet: ${error.message} ${counted(waiting.length, "change")} will be sent again.`), send);
+        if (isFinal(error, id)) {
+          refused = true;
+          await refuse(id, error);
+          end(false);
+          continue;
+        }
+        const trouble = error.status === 403 && !renewed ? await renew() : error;
+        if (!trouble) {
+          renewed = true;
+          continue;
+        }
+        tellWaiting(trouble);
         end(false);
-        if (error instanceof Refusal) continue;
         break;
       }
       waiting.shift();
       end(true);
-      if (!waiting.length) endTrouble();
+      if (!waiting.length && renewed) tellTrouble(new Error("The server was started again. All changes are saved; load the page again to see its pairs and models."));
+      else if (!waiting.length && !refused) endTrouble();
       await takeIn(answer, id);
     }
     sending = false;
     tellState();
+  }
+
+  // Whether the source will never take it. One that was started again, or has a fault of its own, may take it later;
+  // but what has no pair, undo and redo, may have been done before the fault, and would be done twice.
+  function isFinal(error, id) {
+    if (!(error instanceof Refusal)) return false;
+    return error.status >= 500 ? id === null : error.status >= 400 && error.status !== 403;
+  }
+
+  // Turn to a source that was started again; what stands against it, null for nothing.
+  async function renew() {
+    try {
+      await source.renew(waiting.map(({pair}) => pair).filter(Boolean));
+      return null;
+    } catch (error) {
+      return error;
+    }
+  }
+
+  function tellWaiting(error) {
+    const changes = counted(waiting.length, "change");
+    const text = error.message.replace(/[^.?!]$/, "$&.");
+    tellTrouble(new Error(error.status === 403
+      ? `${changes} ${waiting.length === 1 ? "is" : "are"} not saved: ${text}`
+      : `Not saved yet: ${text} ${changes} will be sent again.`), send);
   }
 
   // The source will never take it: show what it has instead.
@@ -52,9 +88,9 @@ function makeEditor(source, view, {onChange, onShow}) {
   }
 
   // Whether the source has taken it; false where it has to be sent again, or was refused.
-  function tell(id, ask) {
+  function tell(pair, ask) {
     return new Promise((end) => {
-      waiting.push({id, ask, end});
+      waiting.push({id: pair?.id ?? null, pair, ask, end});
       tellState();
       send();
     });
@@ -85,7 +121,7 @@ function makeEditor(source, view, {onChange, onShow}) {
     editor.cursor = at;
     onChange();
     announce(`${pair.source[at.source]} – ${pair.target[at.target]}: ${state === "none" ? "no link" : state}`);
-    tell(pair.id, () => source.edit(pair.id, [[at.source, at.target, state]], pair.run));
+    tell(pair, () => source.edit(pair.id, [[at.source, at.target, state]], pair.run));
   };
   editor.clear = () => {
     const {pair} = view;
@@ -93,7 +129,7 @@ function makeEditor(source, view, {onChange, onShow}) {
     pair.annotation = null;
     onChange();
     announce("All corrections of this pair are taken back.");
-    tell(pair.id, () => source.clear(pair.id));
+    tell(pair, () => source.clear(pair.id));
   };
   editor.undo = () => tell(null, async () => told(await ask(source.undo), "Taken back.", "Nothing to take back."));
   editor.redo = () => tell(null, async () => told(await ask(source.redo), "Made again.", "Nothing to make again."));
@@ -103,7 +139,7 @@ function makeEditor(source, view, {onChange, onShow}) {
     if (!pair) return;
     pair.annotation = {...pair.annotation, links: draftOf(pair), done: true};
     onChange();
-    if (await tell(pair.id, () => source.finish(pair.id, true, pair.run))) await editor.next();
+    if (await tell(pair, () => source.finish(pair.id, true, pair.run))) await editor.next();
   };
   editor.next = async () => {
     try {

@@ -4,12 +4,10 @@ const ASK_EVERY = 400; // milliseconds
 
 function setUpLearning(source, {onRun, onLearnt}) {
   const panel = byId("learning");
-  let before = null; // the run to go back to
   let began = Date.now();
 
   async function begin() {
     try {
-      before = source.desk.current;
       await source.learn();
     } catch (error) {
       tellTrouble(error);
@@ -75,7 +73,7 @@ function setUpLearning(source, {onRun, onLearnt}) {
     const back = make("button", {type: "button", id: "go-back"}, "Go back to the model before");
     back.addEventListener("click", async () => {
       try {
-        await source.run(before ?? 0);
+        await source.run(state.parent);
         await onRun();
         panel.hidden = true;
         announce("The model before is used again.");

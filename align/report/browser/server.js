@@ -38,13 +38,14 @@ function pathOf(path, parameters = {}) {
 }
 
 function makeClient(token) {
-  const post = (path, body) => answerOf(fetch(path, {
+  const client = {token}; // a server that is started again has another one
+  client.post = (path, body) => answerOf(fetch(path, {
     method: "POST",
-    headers: {"Content-Type": "application/json", ...(token ? {"X-Liaison-Token": token} : {})},
+    headers: {"Content-Type": "application/json", ...(client.token ? {"X-Liaison-Token": client.token} : {})},
     body: JSON.stringify(body),
   }));
-  const get = (path, parameters, signal) => answerOf(fetch(pathOf(path, parameters), {signal}));
-  return {get, post, token};
+  client.get = (path, parameters, signal) => answerOf(fetch(pathOf(path, parameters), {signal}));
+  return client;
 }
 
 function serverSource(data, client) {
@@ -110,6 +111,13 @@ function serverSource(data, client) {
     run: async (run) => takeIn(await post("/run", {run})),
     learn: () => post("/learn", {}),
     learning: () => get("/learn"),
+    // The server was started again: write to it if it has the same annotator, and the same pairs under their numbers.
+    async renew(pairs) {
+      const told = await pageData();
+      const same = desk.folder && told?.desk?.folder === desk.folder && told.desk.annotator === desk.annotator;
+      if (!same || !await haveSame(pairs, get)) throw new Refusal(CHANGED, 403);
+      client.token = told.token;
+    },
     // What can be undone is known from the last status, and from what each correction is answered with.
     counts: () => history,
     async status() {
@@ -124,6 +132,43 @@ function serverSource(data, client) {
     agreement: (a, b) => get("/agreement", {a, b}),
     exportAddress: (format, filter, links) => pathOf("/export", {format, ...asQuery(filter), run: runOf(filter), links}),
   };
+}
+
+const CHANGED = "the server was started again, and its pairs, links, annotator or folder are not those of this page. "
+  + "Load the page again, and make them anew";
+
+// What the page would be told if it were loaded now.
+async function pageData() {
+  let text;
+  try {
+    text = await (await fetch("/")).text();
+  } catch {
+    throw new Error(SILENT);
+  }
+  try {
+    return JSON.parse(new DOMParser().parseFromString(text, "text/html").getElementById("data").textContent);
+  } catch {
+    return null; // the page of something else
+  }
+}
+
+// Whether the server's pairs of these ids are these: their words, and the links that a first correction begins with.
+async function haveSame(pairs, get) {
+  for (const pair of new Set(pairs)) {
+    let answer;
+    try {
+      answer = await get("/pair", {id: pair.id, run: pair.run});
+    } catch (error) {
+      if (error instanceof Refusal && error.status < 500) return false;
+      throw error;
+    }
+    if (identityOf(answer.pair) !== identityOf(pair)) return false;
+  }
+  return true;
+}
+
+function identityOf({kind, number, source, target, gold, links}) {
+  return JSON.stringify([kind, number, source, target, gold ?? null, links.map(([j, k]) => [j, k])]);
 }
 
 // What of a filter is told to the server.

@@ -279,7 +279,7 @@ def test_learning_takes_effect_and_can_be_gone_back_from(serve):
     client.desk.learning.wait()
     client.desk.linker.wait()
     told = client.get("/learn")[1]
-    assert (told["state"], told["pairs"], told["run"]) == ("done", 6, 1)
+    assert (told["state"], told["pairs"], told["run"], told["parent"]) == ("done", 6, 1, 0)
     assert [row[0] for row in told["passes"]][:2] == [1, 2]
     assert told["passes"][-1][1] < told["passes"][0][1]
     assert told["after"] < told["before"]
