@@ -172,17 +172,19 @@ class Desk:
         aligner = None if root is None else self.linker.aligner(root)
         if aligner is None or aligner.untrained:
             raise RequestError(409, "links of a file, and weights without a model, cannot learn")
+        said = self.annotations.all()
         gold = [
             (
                 list(subject.source),
                 list(subject.target),
                 [Link(source, target, bool(sure)) for source, target, sure in state.links or ()],
             )
-            for subject, state in self.annotations.all()
+            for subject, state in said
         ]
         if not any(link.sure for *_, links in gold for link in links):
             raise RequestError(409, "nothing is linked by hand yet: correct some pairs first")
-        if not self.learning.start(aligner, gold, partial(self._learnt, parent, annotator)):
+        begun = sum(not state.done for _, state in said)
+        if not self.learning.start(aligner, gold, partial(self._learnt, parent, annotator), begun=begun):
             raise RequestError(409, "the model is learning already")
 
     def can_learn(self) -> bool:

@@ -55,17 +55,23 @@ class Learning:
             return {**self._told, "passes": list(self._told["passes"])}
 
     def start(
-        self, aligner: Aligner, gold: Gold, on_learnt: Callable[[Aligner, int], dict[str, Any]]
+        self,
+        aligner: Aligner,
+        gold: Gold,
+        on_learnt: Callable[[Aligner, int], dict[str, Any]],
+        *,
+        begun: int = 0,
     ) -> bool:
         """Learn from links; False where a job is at work.
 
+        ``begun`` of the pairs are not marked done: that is told, no more.
         ``on_learnt`` is called in the thread with the new model and the number of pairs, and returns what
         more there is to tell of it.
         """
         with self._lock:
             if self._told["state"] == "running":
                 return False
-            self._told = {"state": "running", "passes": [], "pairs": len(gold)}
+            self._told = {"state": "running", "passes": [], "pairs": len(gold), "begun": begun}
             self._thread = threading.Thread(
                 target=self._run, args=(aligner, gold, on_learnt), name="learning", daemon=True
             )

@@ -121,7 +121,6 @@ class Linker:
                 self._resting.pop(run, None)
             except Exception as error:
                 # The disk may have room again in a moment; a pair that is looked at is linked all the same.
-                self._resting[run] = time.monotonic() + _PAUSE
                 fault = f"{type(error).__name__}: {error}"
                 if fault not in self._troubles.get(run, "") and self._on_fault is not None:
                     self._on_fault(traceback.format_exc())
@@ -129,6 +128,8 @@ class Linker:
                     f"{self._name(run)}: not all pairs could be linked ({fault}); it is tried again every "
                     f"{_PAUSE:.0f} seconds: free space where a disk is full, else start the server again"
                 )
+                # Last: those who wait go on then.
+                self._resting[run] = time.monotonic() + _PAUSE
 
     def _name(self, run: int) -> str:
         """Return what a run is called, also where the store cannot tell."""

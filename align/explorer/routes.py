@@ -201,7 +201,7 @@ class Routes:
         with store.reading() as connection:
             if name == "summary":
                 curve = self.desk.gap_curves.get(asked["run"], ())
-                found = summary(connection, asked["run"], gap_curve=curve, **rows)
+                found = summary(connection, asked["run"], annotator=store.annotator, gap_curve=curve, **rows)
             elif name == "compare":
                 found = compare(
                     connection,

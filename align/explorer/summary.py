@@ -43,6 +43,7 @@ def summary(
     connection: sqlite3.Connection,
     run: int,
     *,
+    annotator: str = "",
     gap_curve: Sequence[Sequence[float | None]] = (),
     rows: int | None = ROWS,
     samples: int = SAMPLES,
@@ -56,6 +57,8 @@ def summary(
         Of a :class:`align.explorer.store.Store`; one state of it throughout.
     run : int
         The run.
+    annotator : str
+        Whose corrections the pairs are judged by; empty: nobody's.
     gap_curve : sequence of [pass, gap, primal]
         How its model was trained; see :func:`gap_curve_of`.
     rows : int or None
@@ -67,8 +70,9 @@ def summary(
     -------
     dict
         Counts: ``pairs`` (all), ``linked`` (those the run has linked), ``unlinked`` (of these, without any
-        link), ``judged`` (those with gold or corrections), and over the judged ones ``links``, ``sure``,
-        ``possible`` (the sure ones among them), ``wrong_links``, ``missed_links``. Figures, each
+        link), ``judged`` (those with gold or corrections), ``begun`` (of these, corrected but not marked
+        done: links that nobody may have looked at count as right), and over the judged ones ``links``,
+        ``sure``, ``possible`` (the sure ones among them), ``wrong_links``, ``missed_links``. Figures, each
         ``[value, low, high]`` or None where undefined: ``aer``, ``precision``, ``recall``, ``f1``, intervals
         of 95 % by bootstrap over pairs. ``gap_curve`` as given. ``calibration``: by confidence, its bounds
         ``low`` and ``high``, mean ``confidence``, ``links`` and how many of them are ``right`` (sure or
@@ -88,6 +92,7 @@ def summary(
         "linked": totals[0],
         "unlinked": totals[1],
         "judged": counts.pairs,
+        "begun": _begun(connection, run, annotator),
         "links": sums["links"],
         "sure": sums["sure"],
         "possible": sums["possible"],
@@ -156,6 +161,16 @@ def _judged(connection: sqlite3.Connection, run: int) -> Grouped:
     while block := found.fetchmany(_BLOCK):
         counts.add(np.array(block, dtype=np.int64))
     return counts
+
+
+def _begun(connection: sqlite3.Connection, run: int, annotator: str) -> int:
+    """Count the judged pairs that an annotator has corrected and not marked done."""
+    (count,) = connection.execute(
+        "SELECT COUNT(*) FROM judged j JOIN annotation a ON a.pair = j.pair AND a.annotator = ?"
+        " WHERE j.run = ? AND NOT a.done",
+        (annotator, run),
+    ).fetchone()
+    return int(count)
 
 
 def _calibration(connection: sqlite3.Connection, run: int) -> list[dict[str, Any]]:

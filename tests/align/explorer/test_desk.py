@@ -274,12 +274,15 @@ def test_learning_takes_effect_and_can_be_gone_back_from(serve):
     last = len(GOLD) + 1
     before = [link[:2] for link in client.get("/pair", id=last)[1]["pair"]["links"]]
     corrected(client)
+    client.post("/edit", {"id": 1, "done": True})
+    assert client.get("/summary")[1]["begun"] == len(GOLD) - 1
     assert client.get("/learn")[1] == {"state": "idle", "passes": []}
     assert client.post("/learn", {})[0] == 200
     client.desk.learning.wait()
     client.desk.linker.wait()
     told = client.get("/learn")[1]
     assert (told["state"], told["pairs"], told["run"], told["parent"]) == ("done", 6, 1, 0)
+    assert told["begun"] == 5  # all but the first
     assert [row[0] for row in told["passes"]][:2] == [1, 2]
     assert told["passes"][-1][1] < told["passes"][0][1]
     assert told["after"] < told["before"]

@@ -62,6 +62,15 @@ def test_figures_are_those_of_score(desk, run, block, monkeypatch):
     assert found["unlinked"] == sum(not links for links in desk.runs[run].values())
 
 
+@pytest.mark.parametrize("run", [0, 1])
+def test_pairs_that_are_not_marked_done_are_counted(desk, run):
+    said = desk.annotations[desk.store.annotator]
+    begun = sum(not said[pair][1] for pair in judged(desk, run) if pair in said)
+    assert begun > 0
+    assert summed(desk, run, annotator=desk.store.annotator)["begun"] == begun
+    assert summed(desk, run)["begun"] == 0
+
+
 @pytest.mark.parametrize("block", [3, 2000])
 def test_calibration_counts_links_and_right_ones_by_confidence(desk, block, monkeypatch):
     monkeypatch.setattr(module, "_BLOCK", block)
