@@ -292,7 +292,7 @@ class Desk:
         self._reader.start()
 
     def upload(self, kind: str, stream: BinaryIO) -> int:
-        """Add the pairs of a file; return how many."""
+        """Add the pairs of a file; return how many. Of a file that is wrong anywhere none is added."""
         if self._progress is not None or not self._loading.acquire(blocking=False):
             raise RequestError(409, "pairs are being read already: wait for their end")
         try:
@@ -302,6 +302,10 @@ class Desk:
                 ).fetchone()
             text = reading.Text(kind, [stream], "the file")
             self._progress = {"done": 0, "of": None}
+            for _ in reading.read_blocks(text, self._aligner(), on_note=lambda note: None):
+                if self.ended:
+                    return 0
+            stream.seek(0)
             blocks = reading.read_blocks(text, self._aligner(), on_note=self._on_note, first=last + 1)
             return self._read(blocks, [])
         finally:

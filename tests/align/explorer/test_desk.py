@@ -505,6 +505,19 @@ def test_an_uploaded_file_adds_its_pairs(serve):
     assert client.get("/status")[1]["reading"] is None
 
 
+def test_of_an_uploaded_file_that_is_wrong_in_its_middle_nothing_is_added(serve):
+    client = serve(TSV)
+    pair = (
+        '<tu><tuv xml:lang="en"><seg>big dog</seg></tuv><tuv xml:lang="fr"><seg>grand chien</seg></tuv></tu>'
+    )
+    begin, end = '<tmx version="1.4"><header srclang="en"/><body>', "</body></tmx>"
+    status, answer = client.upload("tmx", f"{begin}{pair * 3000}</tu>{end}".encode())
+    assert (status, answer["error"].startswith("the file")) == (400, True)
+    assert client.get("/status")[1]["pairs"] == 4
+    assert client.upload("tmx", f"{begin}{pair * 300}{end}".encode()) == (200, {"pairs": 300})
+    assert client.get("/pairs")[1]["total"] == 304
+
+
 def test_whoever_writes_needs_the_token_and_comes_from_the_page(serve):
     client = serve(TSV)
     body = {"id": 1, "done": True}
