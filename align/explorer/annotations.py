@@ -95,7 +95,7 @@ class Annotations:
     name : str
         Of the annotator: letters, digits, ``-`` and ``_``, at most 40.
     on_note : callable
-        Called with a line of text for what was dropped.
+        Called with a line of text for what was dropped, and for gold files that are old in the end.
 
     Raises
     ------
@@ -111,6 +111,7 @@ class Annotations:
         self.name = name
         self.trouble = ""  # why the gold files could not be written
         self._folder = folder
+        self._on_note = on_note
         self._subjects: dict[Key, Subject] = {}
         self._states: dict[Key, State] = {}
         self._undo: list[Change] = []
@@ -160,7 +161,11 @@ class Annotations:
         with self._lock:
             self._ended = True
         if self._saver is not None:  # without the lock, which the one who saves takes
-            self._saver.close()
+            if not self._saver.close():
+                self._on_note(
+                    f"the gold files of {self.name} are not up to date ({self.trouble}); the journal is: "
+                    "start the server again when that is mended"
+                )
             self._saver = None
         with self._lock:
             for descriptor in (self._journal, self._held):
@@ -334,6 +339,9 @@ class Annotations:
         except OSError as error:
             self.trouble = f"{error.filename or self._folder}: {error.strerror}"
             raise
+        except Exception as error:
+            self.trouble = f"{self._folder}: {type(error).__name__}: {error}"
+            raise
         self.trouble = ""
 
 
@@ -481,12 +489,12 @@ class _Saver:
         """Ask for a call."""
         self._asked.set()
 
-    def close(self) -> None:
-        """Call what was asked for, and end."""
+    def close(self) -> bool:
+        """Call what was asked for, and end; tell whether the call was without a fault."""
         self._ended.set()
         self._asked.set()
         self._thread.join()
-        self._try()
+        return self._try()
 
     def _run(self) -> None:
         pending = False
@@ -502,6 +510,6 @@ class _Saver:
     def _try(self) -> bool:
         try:
             self._save()
-        except OSError:
+        except Exception:
             return False  # told by the one who saves; tried again
         return True

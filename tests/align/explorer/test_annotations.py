@@ -11,6 +11,7 @@ import time
 import pytest
 
 from align.core.errors import InputError, WorkError
+from align.explorer import annotations as module
 from align.explorer.annotations import (
     NOTHING,
     Annotations,
@@ -279,6 +280,24 @@ def test_the_end_waits_for_what_is_being_written(tmp_path, opened, monkeypatch):
         first.change(HOUSE, State([[0, 0, 1]]))
         ends[0].join()
     assert opened(tmp_path).state(HOUSE.key) == State([[0, 0, 1]])
+
+
+@pytest.mark.parametrize("fault", [OSError(28, "No space left on device"), ValueError("odd")])
+def test_gold_files_that_are_old_in_the_end_are_told_of(tmp_path, opened, monkeypatch, fault):
+    notes = []
+    first = opened(tmp_path, on_note=notes.append)
+
+    def broken(*given, **options):
+        raise fault
+
+    monkeypatch.setattr(module, "new_output", broken)
+    first.change(HOUSE, State([[0, 0, 1]]))
+    first.close()
+    why = "No space left on device" if isinstance(fault, OSError) else "ValueError: odd"
+    assert notes == [
+        f"the gold files of ann are not up to date ({tmp_path}: {why}); the journal is: start "
+        "the server again when that is mended"
+    ]
 
 
 def test_tokens_with_spaces_leave_the_columns_in_their_places(tmp_path, opened):
