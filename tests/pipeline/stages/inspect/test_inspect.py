@@ -201,7 +201,8 @@ def test_links_are_explained_where_the_model_makes_them(stage):
     assert by_kind(data, "corpus")[3]["links"] == [[0, 1, 0.625]]
 
 
-def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
+def real_model(tmp_path, monkeypatch):
+    """Leave a model that links what is spelt the same where the stage looks for one."""
     monkeypatch.setattr(inspect, "Aligner", Aligner)
     resources = Resources(None, None, None, Vocabulary(["one"], [1]), Vocabulary(["un"], [1]))
     names = feature_names(("spelling",), resources)
@@ -210,6 +211,10 @@ def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
     text = {"source": TextProcessor("en").settings(), "target": TextProcessor("fr").settings()}
     model = Model(names, weights, ("spelling",), (1.0, 0.0), {}, {}, resources=resources, text=text)
     model.save(tmp_path / "train" / "0123")
+
+
+def test_reasons_of_a_real_model(stage, tmp_path, monkeypatch):
+    real_model(tmp_path, monkeypatch)
     corpus = {
         "source": ["Paris one"],
         "target": ["un Paris"],
@@ -234,13 +239,7 @@ def test_how_the_weights_were_trained(stage, tmp_path):
 
 def test_errors_are_explained_in_words(stage, tmp_path, monkeypatch):
     """Wrong and missed links of gold pairs: not where a bias makes the links others than the best ones."""
-    monkeypatch.setattr(inspect, "Aligner", Aligner)
-    resources = Resources(None, None, None, Vocabulary(["one"], [1]), Vocabulary(["un"], [1]))
-    names = feature_names(("spelling",), resources)
-    weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names]) / SCALE
-    text = {"source": TextProcessor("en").settings(), "target": TextProcessor("fr").settings()}
-    model = Model(names, weights, ("spelling",), (1.0, 0.0), {}, {}, resources=resources, text=text)
-    model.save(tmp_path / "train" / "0123")
+    real_model(tmp_path, monkeypatch)
     gold = {
         "source": ["Paris one", "Rome"],
         "target": ["un Paris", "Rome"],
