@@ -176,6 +176,11 @@ class _Server(ThreadingHTTPServer):
             self._places.release()
             raise
 
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """Tell of a fault outside of what answers where the handler does: by default it goes to stderr."""
+        if (on_fault := getattr(self.RequestHandlerClass, "on_fault", None)) is not None:
+            on_fault(traceback.format_exc())
+
     def process_request_thread(self, request: Any, client_address: Any) -> None:
         """Answer, and give the place back."""
         try:
@@ -196,6 +201,19 @@ class _Handler(BaseHTTPRequestHandler):
     _unread = 0  # bytes of a body that is refused
     server_version = "liaison"
     sys_version = ""
+
+    def handle(self) -> None:
+        """Read the request and answer; who goes away before its end is no fault."""
+        with suppress(ConnectionError):
+            super().handle()
+
+    def parse_request(self) -> bool:
+        """Read the head; a first line of blanks alone is answered too."""
+        if not self.raw_requestline.decode("iso-8859-1").split():
+            self.command = self.requestline = ""
+            self.send_error(400)
+            return False
+        return super().parse_request()
 
     def do_GET(self) -> None:
         """Give the page."""
@@ -386,7 +404,7 @@ class _Handler(BaseHTTPRequestHandler):
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
         """Tell of a request that is no HTTP, or a method that is not known, as JSON too."""
         reason = message or self.responses.get(code, ("not understood", ""))[0]
-        self.command = self.command or ""
+        self.command = self.command or ""  # None where the line could not be read
         self._send_json(code, {"error": reason})
 
     def log_message(self, format: str, *args: Any) -> None:

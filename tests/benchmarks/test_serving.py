@@ -44,6 +44,7 @@ def test_a_small_run(tmp_path, monkeypatch, capsys):
     monkeypatch.setattr("sys.argv", ["serving", *words, *counts, "--output", str(tmp_path / "out")])
     serving.main()
     found = json.loads((tmp_path / "out" / "table.json").read_text(encoding="utf-8"))
+    assert "Traceback" not in (tmp_path / "out" / "server.log").read_text(encoding="utf-8")
     assert (found["alive"], found["traceback"], found["steady"]["failed"]) == (True, False, [])
     assert found["at_once"]["answered"] == 20
     assert sum(found["malformed"].values()) == 60

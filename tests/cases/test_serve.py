@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import socket
+import struct
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -57,6 +58,47 @@ def test_g34_who_connects_and_says_nothing_keeps_nobody_waiting_for_ever(monkeyp
         assert post(number)[0] == 200
         for connection in silent:
             connection.close()
+
+
+@pytest.mark.parametrize("said", [b"", b"GE", b"GET / HTTP/1.1\r\nHos", b"POST /align HTTP/1.1\r\nContent-"])
+def test_g34_who_hangs_up_in_the_middle_of_a_request_is_no_fault(said, capfd):
+    faults = []
+    with running(explorer.make_server(0, "", answer, on_fault=faults.append)) as number:
+        for _ in range(20):
+            connection = socket.create_connection(("127.0.0.1", number))
+            connection.sendall(said)
+            connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))  # a reset
+            connection.close()
+        assert post(number)[0] == 200
+    assert (faults, capfd.readouterr().err) == ([], "")
+
+
+@pytest.mark.parametrize("said", [b"\n", b" \r\n", b"\t\x1f\r\n", b"\x85\r\n"])
+def test_g34_a_request_that_begins_with_blanks_is_answered(said, capfd):
+    faults = []
+    with (
+        running(explorer.make_server(0, "", answer, on_fault=faults.append)) as number,
+        socket.create_connection(("127.0.0.1", number), timeout=60) as connection,
+    ):
+        connection.sendall(said + b"\r\n")
+        connection.shutdown(socket.SHUT_WR)
+        assert connection.recv(1 << 16).startswith(b"HTTP/1.0 400 ")
+    assert (faults, capfd.readouterr().err) == ([], "")
+
+
+def test_g34_a_fault_of_the_server_itself_is_told_to_who_asked_for_them(monkeypatch, capfd):
+    def broken(handler):
+        raise ZeroDivisionError("secret")
+
+    faults = []
+    monkeypatch.setattr(explorer._Handler, "parse_request", broken)
+    with (
+        running(explorer.make_server(0, "", answer, on_fault=faults.append)) as number,
+        pytest.raises(http.client.RemoteDisconnected),
+    ):
+        post(number)
+    assert [fault.split("\n")[-2] for fault in faults] == ["ZeroDivisionError: secret"]
+    assert capfd.readouterr().err == ""
 
 
 @pytest.mark.parametrize("size", [explorer.MOST_BYTES + 1, 1_000_000])
