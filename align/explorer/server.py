@@ -198,6 +198,7 @@ class _Handler(BaseHTTPRequestHandler):
     token: str | None = None
     on_fault: Callable[[str], None] | None
     timeout = _TIMEOUT
+    raw_requestline: bytes
     _unread = 0  # bytes of a body that is refused
     server_version = "liaison"
     sys_version = ""
