@@ -52,8 +52,6 @@ FILTERS: dict[str, dict[str, str]] = {
     "several": {"words": "commission", "link": "of>de", "show": "todo", "confidence": "0.5-0.9"},
 }
 
-SECONDS_TO_START = 300
-
 
 class Served(NamedTuple):
     """A server that runs."""

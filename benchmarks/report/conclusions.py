@@ -66,7 +66,7 @@ def _fastest(sizes: list[tuple[int, dict[str, Any]]]) -> str:
 def _largest(pairs: int, values: dict[str, Any]) -> str:
     missing = [f"{name} ({own['share']:.3g})" for name, own in values.items() if own["seconds"] is None]
     errors = [own["aer"] for own in values.values() if own["seconds"] is not None and own["aer"] is not None]
-    used = {name: own["memory"] for name, own in values.items() if own["memory"] is not None}
+    used = {name: own["memory"] for name, own in values.items()}
     words = f"With {pairs:,} pairs "
     if errors:
         words += f"all that get there end at an AER of {_percent(min(errors))} to {_percent(max(errors))}. "

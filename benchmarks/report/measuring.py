@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import multiprocessing
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Any
@@ -11,7 +10,6 @@ from typing import Any
 import numpy as np
 
 from align.solvers import Progress, Solver
-from benchmarks.many_pairs import own_memory
 from benchmarks.repeats import Spread
 from benchmarks.solvers import Run, Task, first_at, solve, solver_of
 
@@ -93,39 +91,25 @@ def _is_shown(passes: int) -> bool:
     return passes <= 10 or passes % 10 ** (len(str(passes)) - 1) == 0
 
 
-def memory(task: Task, name: str, *, seed: int = 0) -> tuple[int, int] | None:
-    """Return the bytes that a run of one pass takes at most beside the problem, and those of its state.
+def memory(task: Task, name: str, *, seed: int = 0) -> tuple[int, int]:
+    """Return the bytes that a few passes take at most beside the problem, and those of the solver's state.
 
-    It runs in a process that is forked for it, so that nothing is loaded or compiled again; kernels have to
-    be compiled before. None where the system does not fork.
+    What Python and NumPy allocate is counted, not what the system gives the process: memory that was freed
+    before and is used again would hide a solver's own. Scratch arrays of compiled kernels are not seen.
     """
-    if "fork" not in multiprocessing.get_all_start_methods():
-        return None
-    context = multiprocessing.get_context("fork")
-    receiving, sending = context.Pipe(duplex=False)
-    process = context.Process(target=_run_for_memory, args=(task, name, seed, sending))
-    process.start()
-    sending.close()
-    try:
-        most, state = json.loads(receiving.recv_bytes())
-    except EOFError:
-        return None
-    finally:
-        process.join()
-    return most, state
-
-
-def _run_for_memory(task: Task, name: str, seed: int, sending: Any) -> None:
-    before = own_memory()
-    most, state = before, 0
+    state = 0
 
     def look(progress: Progress) -> None:
-        nonlocal most, state
-        most = max(most, own_memory())
+        nonlocal state
         values = vars(progress.state).values()
         state = sum(value.nbytes for value in values if isinstance(value, np.ndarray))
 
     solver = replace(solver_of(name, task.lam, seed), passes=_PASSES_OF_MEMORY, tolerance=0.0)
-    solver.run(task.problem, on_pass=look)
-    sending.send_bytes(json.dumps([most - before, state]).encode())
-    sending.close()
+    tracemalloc.start()
+    try:
+        before, _ = tracemalloc.get_traced_memory()
+        solver.run(task.problem, on_pass=look)
+        _, most = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    return most - before, state

@@ -155,7 +155,7 @@ def size(setup: Setup, pairs: int) -> Section:
         own.name: {
             "passes": None if own.reached is None else own.reached.passes,
             "seconds": None if own.seconds is None else own.seconds.median,
-            "memory": None if (took := used[own.name]) is None else max(took),
+            "memory": max(used[own.name]),
             "share": own.share,
             "aer": own.errors[-1][1] if own.errors else None,
             "status": own.run.fit.status,
@@ -189,7 +189,7 @@ def _mebibytes(used: tuple[int, int] | None) -> tuple[str, str]:
     return f"{used[0] / _MEBIBYTE:.1f}", f"{used[1] / _MEBIBYTE:.2f}"
 
 
-def _to_target(own: Measured, used: tuple[int, int] | None) -> dict[str, str]:
+def _to_target(own: Measured, used: tuple[int, int]) -> dict[str, str]:
     cells = {"solver": own.name, "CPU s": "-", "passes": "-", "peak MiB": _mebibytes(used)[0]}
     if own.seconds is not None:
         cells["CPU s"], cells["passes"] = own.seconds.text(2), str(own.reached.passes)
