@@ -20,7 +20,6 @@ from align.core.mapped import in_pieces
 from align.core.ragged import read_only
 from align.features.block import Block, Resources
 from align.features.maps import COMPETITION, compete, competition_names, scaled_log
-from align.statistics.lexicon import Lexicon
 
 _NAMES = (
     "dice",
@@ -47,18 +46,13 @@ CELLS_A_SEARCH = 12
 
 def associations(block: Block) -> np.ndarray:
     """Return Dice, p(target|source), p(source|target) of each edge, float32, shape (3, E), 0 if not seen."""
-    lexicon = block.resources.lexicon
-    if lexicon is None:
-        return np.zeros((3, int(block.offsets[-1])), dtype=np.float32)
-    return _look_up(block, lexicon, (lexicon.dice, lexicon.forward, lexicon.reverse))
+    return block.shared(_looked_up)[:3]
 
 
 def expected_links(block: Block) -> np.ndarray:
     """Return the expected links of each edge, both ways, float32, shape (2, E); there must be tables."""
-    lexicon, links = block.resources.lexicon, block.resources.links
-    assert lexicon is not None
-    assert links is not None
-    return _look_up(block, lexicon, (links.forward, links.reverse, links.reverse))[:2]
+    assert block.resources.links is not None
+    return block.shared(_looked_up)[3:]
 
 
 def null_probabilities(block: Block) -> tuple[np.ndarray, np.ndarray]:
@@ -69,10 +63,18 @@ def null_probabilities(block: Block) -> tuple[np.ndarray, np.ndarray]:
     return of_source[source.tokens], of_target[target.tokens]
 
 
-def _look_up(block: Block, lexicon: Lexicon, tables: tuple[np.ndarray, ...]) -> np.ndarray:
-    """Return what tables (float32, one value a cell) have of each edge, (tables, E), 0 without a cell."""
+def _looked_up(block: Block) -> np.ndarray:
+    """Return what the tables have of each edge, float32, shape (5, E), 0 without a cell.
+
+    The rows are those of :func:`associations`, then those of :func:`expected_links`.
+    """
+    lexicon, links = block.resources.lexicon, block.resources.links
+    found = np.zeros((5, int(block.offsets[-1])), dtype=np.float32)
+    if lexicon is None:
+        return found
+    counted = (lexicon.forward, lexicon.reverse) if links is None else (links.forward, links.reverse)
+    tables = (lexicon.dice, lexicon.forward, lexicon.reverse, *counted)
     source, target = block.source, block.target
-    found = np.zeros((len(tables), int(block.offsets[-1])), dtype=np.float32)
     place = np.zeros(len(lexicon.null_forward), dtype=np.int32)
     place[target.words[: target.known]] = np.arange(1, target.known + 1)
     words = source.words[: source.known]
@@ -135,9 +137,9 @@ def _walk(  # type: ignore[no-untyped-def]
             pair_of[token] = i
     # What the row walked last has of each target word; of an earlier row where it has another number.
     row_of = np.full(len(target.words), -1, dtype=np.int32)
-    row = np.zeros((len(target.words), 3), dtype=np.float32)
-    first, second, third = found[0], found[1], found[2]
-    first_table, second_table, third_table = tables
+    row = np.zeros((len(target.words), 5), dtype=np.float32)
+    first, second, third, fourth, fifth = found[0], found[1], found[2], found[3], found[4]
+    first_table, second_table, third_table, fourth_table, fifth_table = tables
     zero = np.float32(0.0)
     at = 0
     while at < len(order):
@@ -160,6 +162,7 @@ def _walk(  # type: ignore[no-untyped-def]
                     row_of[local] = word
                     row[local, 0], row[local, 1] = first_table[cell], second_table[cell]
                     row[local, 2] = third_table[cell]
+                    row[local, 3], row[local, 4] = fourth_table[cell], fifth_table[cell]
         for place_in_order in range(at, stop):
             token = order[place_in_order]
             i = pair_of[token]
@@ -172,14 +175,14 @@ def _walk(  # type: ignore[no-untyped-def]
                     first[start + k] = row[words[k], 0] if here else zero
                     second[start + k] = row[words[k], 1] if here else zero
                     third[start + k] = row[words[k], 2] if here else zero
+                    fourth[start + k] = row[words[k], 3] if here else zero
+                    fifth[start + k] = row[words[k], 4] if here else zero
                     continue
                 cell = _search(columns, low, high, target.words[words[k]]) - 1
                 if cell >= 0:
-                    first[start + k], second[start + k], third[start + k] = (
-                        first_table[cell],
-                        second_table[cell],
-                        third_table[cell],
-                    )
+                    first[start + k], second[start + k] = first_table[cell], second_table[cell]
+                    third[start + k] = third_table[cell]
+                    fourth[start + k], fifth[start + k] = fourth_table[cell], fifth_table[cell]
         at = stop
 
 
