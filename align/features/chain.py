@@ -70,11 +70,11 @@ class JumpTable(NamedTuple):
 def chain_posteriors(block: Block) -> EdgePosteriors:
     """Run the chain in both directions over each pair of a block."""
     forward, reverse = block.of_edges(probabilities)
-    emissions = np.empty((2, len(forward)))
+    emissions = np.empty((2, len(forward)), dtype=np.float32)
     alike = block.of_edges(likenesses)
     evidence = (forward, reverse, block.of_edges(cosines), block.shared(same_names), alike)
     _write_emissions(block.shapes, block.offsets, block.source, block.target, evidence, emissions)
-    both = null_odds(block)
+    both = block.shared(null_odds)
     return EdgePosteriors.of(
         forward=run_chains(
             block, emissions[0], both[0] + EMISSION_FLOOR, jump_table(block, ahead=True), ahead=True
@@ -113,15 +113,15 @@ def null_odds(block: Block) -> tuple[np.ndarray, np.ndarray]:
         of_source, of_target = null_probabilities(block)
         return of_target.astype(np.float64) * odds, of_source.astype(np.float64) * odds
     return (
-        odds * _null(block.target, links.null_forward),
-        odds * _null(block.source, links.null_reverse),
+        odds * _null(block.target, links.null_forward, links.null_totals[0]),
+        odds * _null(block.source, links.null_reverse, links.null_totals[1]),
     )
 
 
-def _null(side: Side, table: np.ndarray) -> np.ndarray:
-    """Return the probability of tokens to be made by NULL, float64, from expected links to it."""
-    total = table.sum(dtype=np.float64) + NULL_LEXICAL * len(table)
-    return ((side.of_words(table) + NULL_LEXICAL) / total).astype(np.float64)[side.tokens]
+def _null(side: Side, table: np.ndarray, total: float) -> np.ndarray:
+    """Return the probability of tokens to be made by NULL, float64, given links to it and their sum."""
+    found = side.of_words(table) + np.float32(NULL_LEXICAL)
+    return (found / np.float64(total + NULL_LEXICAL * len(table)))[side.tokens]
 
 
 def jump_table(block: Block, *, ahead: bool) -> JumpTable:
@@ -173,7 +173,7 @@ def run_chains(
     ----------
     block : Block
         N pairs.
-    emissions : ndarray of float64, shape (E,)
+    emissions : ndarray of float32, shape (E,)
         Probability of each edge's made word given the other one, > 0.
     null : ndarray of float64, shape (T,)
         Probability of each token of the made side to be made by NULL, against that of a word to make it.
@@ -349,22 +349,32 @@ def _jump(row, distance):  # type: ignore[no-untyped-def]
 @kernel(error_model="numpy")
 def _write_emissions(shapes, offsets, source, target, evidence, emissions):  # type: ignore[no-untyped-def]
     """Write the emission of each edge, of target words by source words and the other way."""
+    # Loops with one result each: the compiler makes vector instructions of them.
     forward, reverse, cosines, same_names, alike_of = evidence
     threshold, factor, zero = np.float32(COSINE_THRESHOLD), np.float32(COSINE_EMISSION), np.float32(0.0)
     name, one = np.float32(SAME_NAME_EMISSION), np.float32(1.0)
+    widest = 1
+    for i in range(len(shapes)):
+        widest = max(widest, shapes[i, 1])
+    alike, unseen, floors = np.empty(widest, np.float32), np.empty(widest, np.float32), np.empty(widest)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
-        target_counts = target.counts[target.starts[i] :]
+        for k in range(m):
+            unseen[k] = one if target.counts[target.starts[i] + k] == 0 else zero
+            floors[k] = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen[k] > zero else 0.0)
         for j in range(n):
-            unseen = source.counts[source.starts[i] + j] == 0
-            base = EMISSION_FLOOR + (UNSEEN_EMISSION if unseen else 0.0)
+            here = one if source.counts[source.starts[i] + j] == 0 else zero
+            base = EMISSION_FLOOR + (UNSEEN_EMISSION if here > zero else 0.0)
+            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
+            near, same, spelt = cosines[start:stop], same_names[start:stop], alike_of[start:stop]
             for k in range(m):
-                edge = offsets[i] + j * m + k
-                near = max(cosines[edge] - threshold, zero)
-                same = one if same_names[edge] else zero
-                if unseen or target_counts[k] == 0:
-                    same = max(same, alike_of[edge])
-                alike = factor * near * near + name * same
-                emissions[0, edge] = base + forward[edge] + alike
-                other = EMISSION_FLOOR + (UNSEEN_EMISSION if target_counts[k] == 0 else 0.0)
-                emissions[1, edge] = other + reverse[edge] + alike
+                close = max(near[k] - threshold, zero)
+                # How words are spelt counts where one of them was never seen.
+                likeness = max(one if same[k] else zero, spelt[k] * max(here, unseen[k]))
+                alike[k] = factor * close * close + name * likeness
+            ahead, of_ahead = emissions[0, start:stop], forward[start:stop]
+            for k in range(m):
+                ahead[k] = base + of_ahead[k] + alike[k]
+            back, of_back = emissions[1, start:stop], reverse[start:stop]
+            for k in range(m):
+                back[k] = floors[k] + of_back[k] + alike[k]

@@ -51,9 +51,9 @@ def fill(block: Block, out: np.ndarray) -> None:
 
 def _of_tables(block: Block, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Return the posteriors both ways that tables of expected links give the edges of the wanted pairs."""
-    emissions = block.of_edges(probabilities).astype(np.float64)
+    emissions = block.of_edges(probabilities)
     ahead, back = (
         run_chains(block, emission, null, jump_table(block, ahead=ahead), ahead=ahead, wanted=wanted)
-        for emission, null, ahead in zip(emissions, null_odds(block), (True, False), strict=True)
+        for emission, null, ahead in zip(emissions, block.shared(null_odds), (True, False), strict=True)
     )
     return ahead, back

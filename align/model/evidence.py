@@ -90,12 +90,15 @@ def _write_evidence(  # type: ignore[no-untyped-def]
             by_chance[k] = m * target.counts[second + k] / texts[1]
         taken = 1.0 if sampled[i] else 0.0
         for j in range(n):
-            s = source.tokens[first + j]
+            s, start, stop = source.tokens[first + j], offsets[i] + j * m, offsets[i] + (j + 1) * m
+            _write_alike(spelling[start:stop], cosine[start:stop], out[start:stop])
             for k in range(m):
-                edge, t = offsets[i] + j * m + k, target.tokens[second + k]
-                likeness, of_tables = np.float64(spelling[edge]), 0.0
+                edge, t = start + k, target.tokens[second + k]
                 if numbers[0][s] and numbers[1][t]:
-                    out[edge] = likeness * likeness
+                    out[edge] = np.float64(spelling[edge]) * np.float64(spelling[edge])
+                    continue
+                # Few words were ever seen together: the rest is done for these alone.
+                if dice[edge] == 0.0:
                     continue
                 met = dice[edge] * (source.counts[first + j] + target.counts[second + k]) / 2
                 if sampled[i] and _MET < met <= min(n, m) + _MET:
@@ -103,20 +106,23 @@ def _write_evidence(  # type: ignore[no-untyped-def]
                 if met > _MET:
                     ahead, back = np.float64(found[0, edge]), np.float64(found[1, edge])
                     if linked:
-                        spelt = SPELLING * likeness
+                        spelt = SPELLING * np.float64(spelling[edge])
                         more = LEXICAL + spelt
                         ahead = (max(ahead - taken * own[0][edge], 0.0) + more) / (rows[j] + spelt)
                         back = (max(back - taken * own[1][edge], 0.0) + more) / (columns[k] + spelt)
                     if ahead > 0 and back > 0:
                         ahead /= ahead + by_chance[k]
                         of_tables = np.sqrt(ahead * back / (back + back_by_chance[j]))
-                out[edge] = min(max(of_tables, likeness * likeness, _eighth(cosine[edge])), 1.0)
+                        out[edge] = max(out[edge], np.float32(min(of_tables, 1.0)))
 
 
 @kernel
-def _eighth(cosine):  # type: ignore[no-untyped-def]
-    square = np.float64(max(cosine, np.float32(0.0)) * max(cosine, np.float32(0.0)))
-    return square * square * square * square
+def _write_alike(spelling, cosine, out):  # type: ignore[no-untyped-def]
+    """Write the evidence that spelling and vectors give for a word and all it meets."""
+    for k in range(len(out)):
+        likeness = np.float64(spelling[k])
+        square = np.float64(max(cosine[k], np.float32(0.0)) * max(cosine[k], np.float32(0.0)))
+        out[k] = min(max(likeness * likeness, square * square * square * square), 1.0)
 
 
 @kernel

@@ -66,6 +66,14 @@ class ExpectedLinks(Record):
             Jumps(self.reverse_jumps, self.reverse_classes),
         )
 
+    @cached_property
+    def null_totals(self) -> tuple[float, float]:
+        """The sums of ``null_forward`` and of ``null_reverse``."""
+        return (
+            float(self.null_forward.sum(dtype=np.float64)),
+            float(self.null_reverse.sum(dtype=np.float64)),
+        )
+
     @classmethod
     def load(cls, folder: Path, lexicon: Lexicon) -> ExpectedLinks:
         """Read what :meth:`save` wrote; large files stay on disk (memory-mapped).
