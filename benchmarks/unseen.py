@@ -143,7 +143,9 @@ def translations(aligner: Aligner) -> list[Item]:
     np.maximum.at(best[0], sources, together)
     np.maximum.at(best[1], targets, together)
     mutual = (together > 0) & (together >= best[0][sources]) & (together >= best[1][targets])
-    mutual &= (given.source_words.kinds[sources] == WORD) & (given.target_words.kinds[targets] == WORD)
+    mutual &= (given.source_words.whole.kinds[sources] == WORD) & (
+        given.target_words.whole.kinds[targets] == WORD
+    )
     found = []
     for cell in np.flatnonzero(mutual & (sources < _MOST_FREQUENT)).tolist():
         words = given.source_vocabulary.words[sources[cell]], given.target_vocabulary.words[targets[cell]]

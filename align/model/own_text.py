@@ -146,7 +146,7 @@ def _sample(
 ) -> tuple[Posteriors, ExpectedLinks]:
     """Sample the links of all pairs of a text; none has an empty side."""
     stems = WEIGHT if len(corpus) <= MOST_PAIRS else 0.0
-    priors = from_spelling(lexicon, words.source_words, words.target_words, stems=stems)
+    priors = from_spelling(lexicon, words.source_words.whole, words.target_words.whole, stems=stems)
     both = candidates.find(corpus, lexicon)
     schedule = schedule_for(len(corpus))
     longest = corpus.shapes().max(axis=0).tolist()

@@ -5,14 +5,19 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
 from align.core.ragged import rows_at
-from align.data.vocabulary import code_points
+from align.data.vocabulary import Vocabulary, code_points
 from align.text.numbers import normal_number
 
 WORD, NUMBER, PUNCTUATION = 0, 1, 2
+
+# Once one in so many of a vocabulary's words was asked for, all are folded: one by one they take ten times
+# the time.
+_ASKED_OF_ALL = 16
 
 # Values of rows of different lengths, and their offsets.
 Ragged = tuple[np.ndarray, np.ndarray]
@@ -77,6 +82,30 @@ class WordTable:
             *_join(self.folded, self.folded_offsets, more.folded, more.folded_offsets),
             np.concatenate([self.kinds, more.kinds]),
         )
+
+
+class VocabularyTable:
+    """The spellings of a vocabulary: of the words that are asked for, and of all once they were many.
+
+    To fold a whole vocabulary takes as long as to align a hundred pairs.
+    """
+
+    def __init__(self, vocabulary: Vocabulary) -> None:
+        self._vocabulary, self._asked = vocabulary, 0
+
+    @cached_property
+    def whole(self) -> WordTable:
+        """The table of all words, by id."""
+        return WordTable.of_codes(*self._vocabulary.code_points())
+
+    def take(self, chosen: np.ndarray) -> WordTable:
+        """Return the table of the words with the given ids (int array, any order)."""
+        if "whole" not in vars(self):
+            self._asked += len(chosen)
+            if self._asked < len(self._vocabulary) // _ASKED_OF_ALL:
+                words = self._vocabulary.words
+                return WordTable.of([words[word] for word in chosen.tolist()])
+        return self.whole.take(chosen)
 
 
 def fold_letter(letter: str) -> str:
