@@ -15,6 +15,7 @@ import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from concurrent.futures import Future, ThreadPoolExecutor
+from functools import cached_property
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -41,7 +42,7 @@ from align.model.own_text import (
     model_of,
     no_text,
 )
-from align.model.pairs import SideText, Tokenizer, look_up, split_long
+from align.model.pairs import LONGEST, SideBatch, SideText, Tokenizer, look_up, split_long
 from align.model.reading import read_languages
 from align.model.shipped import bare_weights, find_model, is_turned
 from align.model.turning import turned
@@ -268,39 +269,59 @@ class Aligner:
         """
         if self.untrained:
             tokens = [self._tokens_of_pair(pair, place) for place, pair in enumerate(_iterated(pairs))]
-            links = self.align_tokens(tokens, bias=bias)
-            return [links.pairs(pair) for pair in range(len(tokens))]
+            return self.align_tokens(tokens, bias=bias).lists()
         found: list[list[tuple[int, int]]] = []
         blocks = self._blocks(pairs)
         first = next(blocks)
-        found += self._linked(first, bias)
-        if len(first) < _PAIRS_AT_A_TIME:
+        found += self._linked(*first, bias)
+        if len(found) < _PAIRS_AT_A_TIME:
             return found
         workers = os.cpu_count() or 1
         # While kernels link some pairs, others are cut to words.
         with ThreadPoolExecutor(workers) as threads:
             waiting: deque[Future[list[list[tuple[int, int]]]]] = deque()
             for block in blocks:
-                waiting.append(threads.submit(self._linked, block, bias))
+                waiting.append(threads.submit(self._linked, *block, bias))
                 if len(waiting) > workers:
                     found += waiting.popleft().result()
             for last in waiting:
                 found += last.result()
         return found
 
-    def _blocks(self, pairs: Iterable[tuple[Text, Text]]) -> Iterator[list[tuple[Tokens, Tokens]]]:
-        """Yield pairs cut to tokens, so many at a time, the last time fewer, even none."""
-        block: list[tuple[Tokens, Tokens]] = []
-        for place, pair in enumerate(_iterated(pairs)):
-            block.append(self._tokens_of_pair(pair, place))
-            if len(block) == _PAIRS_AT_A_TIME:
-                yield block
-                block = []
-        yield block
+    def _blocks(self, pairs: Iterable[tuple[Text, Text]]) -> Iterator[tuple[PairBlock, np.ndarray, int]]:
+        """Yield pairs as word ids, so many at a time, the last time fewer, even none; then their number."""
+        rows: list[tuple[Text, Text]] = []
+        start = 0
+        for pair in _iterated(pairs):
+            rows.append(pair)
+            if len(rows) == _PAIRS_AT_A_TIME:
+                yield *self._block(rows, start), len(rows)
+                start += len(rows)
+                rows = []
+        yield *self._block(rows, start), len(rows)
 
-    def _linked(self, block: list[tuple[Tokens, Tokens]], bias: float) -> list[list[tuple[int, int]]]:
-        links = self.align_tokens(block, bias=bias)
-        return [links.pairs(pair) for pair in range(len(block))]
+    def _block(self, rows: list[tuple[Text, Text]], start: int) -> tuple[PairBlock, np.ndarray]:
+        """Return pairs as :func:`look_up` does, in one go where that can be; ``start`` numbers the first."""
+        source, target = self._batches
+        texts = [_parts(pair, start + place, "(source, target)") for place, pair in enumerate(rows)]
+        if source and target and all(isinstance(text, str) for pair in texts for text in pair):
+            sides = source.look_up([pair[0] for pair in texts]), target.look_up([pair[1] for pair in texts])
+            (sources, unknown_source), (targets, unknown_target) = sides
+            if max(side.lengths().max(initial=0) for side in (sources, targets)) <= LONGEST:
+                block = PairBlock(Corpus(sources, targets), unknown_source, unknown_target)
+                return block, np.arange(len(rows))
+        tokens = [self._tokens_of_pair(pair, start + place) for place, pair in enumerate(texts)]
+        return look_up(tokens, self._vocabularies)
+
+    @cached_property
+    def _batches(self) -> tuple[SideBatch | None, SideBatch | None]:
+        source, target = map(SideText.batch, self._sides, self._vocabularies)
+        return source, target
+
+    def _linked(
+        self, block: PairBlock, lines: np.ndarray, count: int, bias: float
+    ) -> list[list[tuple[int, int]]]:
+        return self.align_block(block, bias=bias).merged(lines, count).lists()
 
     def align_frame(
         self, frame: pd.DataFrame, *, source: str = "source", target: str = "target", bias: float = 0.0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -66,6 +67,11 @@ class Alignments:
         """Return the links of one pair."""
         here = slice(int(self.offsets[pair]), int(self.offsets[pair + 1]))
         return list(zip(self.source[here].tolist(), self.target[here].tolist(), strict=True))
+
+    def lists(self) -> list[list[tuple[int, int]]]:
+        """Return the links of each pair."""
+        links = list(zip(self.source.tolist(), self.target.tolist(), strict=True))
+        return [links[start:stop] for start, stop in pairwise(self.offsets.tolist())]
 
     @classmethod
     def build(

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Mapping, Sequence
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -12,6 +14,7 @@ from align.core.errors import InputError
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.features import PairBlock
+from align.text.batch import BatchProcessor
 from align.text.parallel import LongSide, Part, split_pair
 from align.text.processor import TextProcessor, Tokens
 
@@ -51,6 +54,11 @@ class SideText:
             settings = {**settings, "tokenizer": tokenizer}
         self._processor = TextProcessor.from_settings(settings, trusted=isinstance(tokenizer, str))
 
+    def batch(self, vocabulary: Vocabulary) -> SideBatch | None:
+        """Return what looks up many texts in one go; None where each has to be cut by itself."""
+        own = self._function is None and self._processor.external is None and self._processor.cleans
+        return SideBatch(self._processor, vocabulary) if own else None
+
     def tokens(self, text: str | Sequence[str]) -> Tokens:
         """Return the tokens of a text; a sequence of tokens is taken as it is."""
         if not isinstance(text, str):
@@ -64,6 +72,39 @@ class SideText:
         spans = located(text, list(self._function(text)))
         tokens = self._processor.process_tokens([text[start:stop] for start, stop in spans])
         return tokens._replace(spans=spans)
+
+
+class SideBatch:
+    """Many texts of one side to the ids of a vocabulary in one go: a third of the time of one by one.
+
+    It remembers what it has cut, as a text processor does; threads may share it.
+
+    Parameters
+    ----------
+    processor : TextProcessor
+        What to do with each text; it cleans, and its tokenizer is not from elsewhere.
+    vocabulary : Vocabulary
+    """
+
+    def __init__(self, processor: TextProcessor, vocabulary: Vocabulary) -> None:
+        self._processor, self._vocabulary = BatchProcessor(processor), vocabulary
+        self._lock = Lock()
+        self._words, self._ids = self._processor.words, array("i")
+
+    def look_up(self, texts: Sequence[str]) -> tuple[Sentences, list[str]]:
+        """Return the word ids of texts, and the unknown words, as :func:`look_up` does."""
+        size = len(self._vocabulary)
+        unseen: dict[str, int] = {}
+        with self._lock:
+            batch = self._processor.process(texts)
+            words = self._processor.words
+            if words is not self._words:  # it has begun afresh
+                self._words, self._ids = words, array("i")
+            self._ids.extend(self._vocabulary.index.get(word, -1) for word in words[len(self._ids) :])
+            ids = np.array(self._ids, dtype=np.int32)[batch.words]
+            for place in np.flatnonzero(ids < 0).tolist():
+                ids[place] = size + unseen.setdefault(as_text(words[batch.words[place]]), len(unseen))
+        return Sentences(ids, batch.offsets, batch.parents), list(unseen)
 
 
 def located(text: str, tokens: Sequence[Any]) -> list[tuple[int, int]]:
