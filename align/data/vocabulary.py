@@ -149,5 +149,6 @@ def code_points(words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         Word v is ``codes[offsets[v]:offsets[v + 1]]``.
     """
     offsets = offsets_of([len(word) for word in words])
-    codes = np.frombuffer("".join(words).encode("utf-32-le"), dtype=np.uint32)
+    # Not read-only, as bytes are: to the compiler that would be another type.
+    codes = np.frombuffer(bytearray("".join(words).encode("utf-32-le")), dtype=np.uint32)
     return codes, offsets
