@@ -19,9 +19,11 @@ from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, say
 from align.core.errors import InputError
 from align.links import FORMATS
+from align.model.adapting import SEEN
 from align.model.folder import save_adapted
 from align.model.shipped import find_model
-from align.solvers import Progress
+from align.solvers import Progress, Row
+from align.solvers.fit import history_lines
 
 EXAMPLES = (
     "learn --languages en-fr --gold corrected.jsonl",
@@ -67,8 +69,15 @@ def run(args: argparse.Namespace) -> int:
     model = chosen_model(args.model, args.languages)
     aligner = load_aligner(model, languages=args.languages)
     pairs = [(pair.source or [], pair.target or [], pair.links) for pair in gold.pairs]
+    history: list[Row] = []
+
+    def on_pass(progress: Progress) -> None:
+        history.append(progress.row)
+        if not args.json:
+            _tell(progress)
+
     with first_use_told(model):
-        learnt = aligner.learn(pairs, lam=args.lam, seed=args.seed, on_pass=None if args.json else _tell)
+        learnt = aligner.learn(pairs, lam=args.lam, seed=args.seed, on_pass=on_pass)
     told = learnt.model.provenance
     if told["adapted_status"] != "converged":
         say(
@@ -76,11 +85,12 @@ def run(args: argparse.Namespace) -> int:
             "met are taken, a larger --lam converges sooner"
         )
     found = {name: told[name] for name in told if name.startswith(("adapted_", "held_out_"))}
+    del found[SEEN]
     print(json.dumps(found) if args.json else _summary(found))
     if args.output is None:
         say("the model was not kept; -o FOLDER keeps it")
         return 0
-    save_adapted(learnt.model, args.output, origin=find_model(model))
+    save_adapted(learnt.model, args.output, origin=find_model(model), history=history_lines(history))
     say(f"{args.output}: the new model; the old one stays as it was")
     return 0
 
@@ -111,6 +121,9 @@ def _tell(progress: Progress) -> None:
 
 def _summary(found: dict[str, Any]) -> str:
     told = f"{found['adapted_to_pairs']} pairs, duality gap {found['adapted_gap']:.2e}"
+    known = found["held_out_known"]
+    if found["held_out_aer_before"] is None and known:
+        return f"{told}; the model has learnt from them before: link others to see what it is worth"
     if found["held_out_aer_before"] is None:
         return f"{told}; one pair has nothing to be left out: link more to see what it is worth"
     before, after = found["held_out_aer_before"], found["held_out_aer_after"]
@@ -120,5 +133,6 @@ def _summary(found: dict[str, Any]) -> str:
         verdict = "it may be chance; link more pairs to know"
     return (
         f"{told}, held-out AER {before:.4f} before, {after:.4f} after, difference {value:+.4f} "
-        f"(95 % {low:+.4f} to {high:+.4f}) in {found['held_out_pairs']} pairs: {verdict}"
+        f"(95 % {low:+.4f} to {high:+.4f}) in {found['held_out_pairs']} pairs"
+        f"{f' (the model has learnt from the other {known} before)' if known else ''}: {verdict}"
     )

@@ -36,6 +36,9 @@ CARD = "MODEL.md"
 _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _RULE = re.compile(r":?-+:?")
 
+# Of a list in provenance; longer ones are counted.
+_MOST_VALUES = 12
+
 EXAMPLES = (
     "models list",
     "models info data/work/sample/latest/train",
@@ -196,6 +199,8 @@ def _formula(calibration: Calibration) -> str:
 
 
 def _plain(value: Any) -> str:
+    if isinstance(value, list) and len(value) > _MOST_VALUES:
+        return f"{len(value)} values"
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 

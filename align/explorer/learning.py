@@ -16,7 +16,8 @@ from align.links import Link
 from align.model.aligner import Aligner
 from align.model.checksums import same_files
 from align.model.folder import save_adapted
-from align.solvers import Progress
+from align.solvers import Progress, Row
+from align.solvers.fit import history_lines
 
 # Seconds that the end waits for a pass.
 _PATIENCE = 0.5
@@ -45,6 +46,7 @@ class Learning:
         self._on_fault = on_fault
         self._lock = threading.Lock()
         self._told: dict[str, Any] = {"state": "idle", "passes": []}
+        self._history: list[Row] = []
         self._ended = False
         self._thread: threading.Thread | None = None
 
@@ -53,6 +55,12 @@ class Learning:
         """What there is to say: ``state``, the ``passes`` as [pass, gap, primal], and what came of it."""
         with self._lock:
             return {**self._told, "passes": list(self._told["passes"])}
+
+    @property
+    def history(self) -> list[Row]:
+        """All that was measured in the last job, a row a pass."""
+        with self._lock:
+            return list(self._history)
 
     def start(
         self,
@@ -72,6 +80,7 @@ class Learning:
             if self._told["state"] == "running":
                 return False
             self._told = {"state": "running", "passes": [], "pairs": len(gold), "begun": begun}
+            self._history = []
             self._thread = threading.Thread(
                 target=self._run, args=(aligner, gold, on_learnt), name="learning", daemon=True
             )
@@ -100,6 +109,7 @@ class Learning:
                 "state": "done",
                 "pairs": pairs,
                 "held_out": told["held_out_pairs"],
+                "known": told["held_out_known"],
                 "before": told["held_out_aer_before"],
                 "after": told["held_out_aer_after"],
                 "difference": told["held_out_aer_difference"],
@@ -123,6 +133,7 @@ class Learning:
         row = progress.row
         with self._lock:
             self._told["passes"].append([int(row.passes), float(row.gap), float(row.primal)])
+            self._history.append(row)
 
 
 def kept_models(folder: Path | None, annotator: str) -> list[Path]:
@@ -149,7 +160,9 @@ def kept_aligner(place: Path, served: Aligner) -> Aligner:
     return served.with_model(model)
 
 
-def keep_model(learnt: Aligner, folder: Path, annotator: str, *, origin: Path | None) -> Path:
+def keep_model(
+    learnt: Aligner, folder: Path, annotator: str, *, origin: Path | None, history: Sequence[Row] = ()
+) -> Path:
     """Write a learnt model as FOLDER/ANNOTATOR.model-N; N counts up from what is there.
 
     Parameters
@@ -159,6 +172,8 @@ def keep_model(learnt: Aligner, folder: Path, annotator: str, *, origin: Path | 
     annotator : str
     origin : Path, optional
         The folder of the model that it was learnt from.
+    history : sequence of Row
+        How it was learnt.
 
     Raises
     ------
@@ -169,7 +184,7 @@ def keep_model(learnt: Aligner, folder: Path, annotator: str, *, origin: Path | 
         numbers = [_number(path, annotator) or 0 for path in folder.iterdir()]
         place = folder / f"{annotator}{_MODEL}{max(numbers, default=0) + 1}"
         remove_unfinished(folder, f"{annotator}{_MODEL}")
-        save_adapted(learnt.model, place, origin=origin)
+        save_adapted(learnt.model, place, origin=origin, history=history_lines(history))
     except OSError as error:
         why, remedy = WRITE_FAULTS.get(error.errno or 0, (error.strerror, "look after the disk"))
         where = error.filename or folder

@@ -3,11 +3,13 @@
 The tables and vectors of the model stay as they are; its weights leave their place only as far as the pairs
 ask for it (:func:`align.learning.gold.adapted_lam`). What that is worth is told by cross-validation: the
 links of each fold are made by weights that the other folds gave, and the difference has an interval by
-resampling of pairs (:func:`align.evaluation.metrics.paired_bootstrap`).
+resampling of pairs (:func:`align.evaluation.metrics.paired_bootstrap`). Of pairs that the model has learnt
+from before, weights of other folds know the links all the same: they are not measured in.
 """
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from operator import index
@@ -38,6 +40,9 @@ _FOLDS = 5
 # In fewer pairs nothing is called better or worse: even if all of them moved one way, chance alone would do
 # that in more than 5 % of the cases (2 / 2**5 with five).
 _JUDGED_FROM = 6
+
+# Of a model's provenance: the keys of the pairs that it has learnt from by :func:`adapt`.
+SEEN = "adapted_keys"
 
 GoldLinks = str | Iterable[Link | tuple[int, int] | tuple[int, int, bool]]
 
@@ -81,7 +86,7 @@ class Adapted(NamedTuple):
     pairs : int
         Pairs that were learnt from: those with a sure link.
     worth : Worth or None
-        None with a single pair, or if all are the same.
+        None with a single pair, if all are the same, or if the model has learnt from all of them before.
     """
 
     model: Model
@@ -99,6 +104,7 @@ def adapt(
     cost_fn: float | None = None,
     seed: int = 0,
     on_pass: Callable[[Progress], None] | None = None,
+    keys: Sequence[str] = (),
 ) -> Adapted:
     """Learn the weights of a model further.
 
@@ -119,6 +125,8 @@ def adapt(
         Of the order of steps and the folds, >= 0.
     on_pass : function, optional
         Called after each pass of the solver.
+    keys : sequence of str
+        Of each pair its :func:`key_of`; empty: none is known again in later learning.
 
     Raises
     ------
@@ -142,7 +150,9 @@ def adapt(
     if cost_fn is not None:
         learner = replace(learner, cost_fn=cost_fn)
     fit = solver.run(learner.problem(usable), origin=model.weights, on_pass=on_pass)
-    worth = _worth(learner, corpus, usable)
+    before = _seen(model)
+    fresh = usable if not keys else usable[[keys[pair] not in before for pair in usable.tolist()]]
+    worth = _worth(learner, corpus, usable, fresh)
     calibration = model.calibration
     if len(usable) >= CALIBRATED_FROM:
         known = model.resources.source_vocabulary, model.resources.target_vocabulary
@@ -153,6 +163,8 @@ def adapt(
         "adapted_lam": solver.lam,
         "adapted_status": fit.status,
         "adapted_gap": fit.gap,
+        SEEN: sorted(before | {keys[pair] for pair in usable.tolist() if keys}),
+        "held_out_known": len(usable) - len(fresh),
         "held_out_pairs": 0 if worth is None else worth.pairs,
         "held_out_aer_before": None if worth is None else worth.before,
         "held_out_aer_after": None if worth is None else worth.after,
@@ -163,6 +175,18 @@ def adapt(
         model, weights=fit.weights, calibration=calibration, provenance={**model.provenance, **told}
     )
     return Adapted(learnt, fit, len(usable), worth)
+
+
+def key_of(source: Sequence[str], target: Sequence[str]) -> str:
+    """Return what the surface tokens of a pair are known by in a model, 12 hexadecimal digits."""
+    text = "\n\n".join("\n".join(side) for side in (source, target))
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
+
+
+def _seen(model: Model) -> set[str]:
+    """Return the keys of the pairs that a model, which may be a stranger's, has learnt from before."""
+    told = model.provenance.get(SEEN)
+    return {key for key in told if isinstance(key, str)} if isinstance(told, list) else set()
 
 
 def gold_links(links: GoldLinks, *, where: str) -> list[Link]:
@@ -191,22 +215,22 @@ def gold_links(links: GoldLinks, *, where: str) -> list[Link]:
     return tidy(given)
 
 
-def _worth(learner: Learner, corpus: Corpus, usable: np.ndarray) -> Worth | None:
-    """Compare the given weights with weights learnt from the other folds, in the same pairs."""
+def _worth(learner: Learner, corpus: Corpus, usable: np.ndarray, fresh: np.ndarray) -> Worth | None:
+    """Compare the given weights with weights learnt from the other folds, in the same fresh pairs."""
     assert learner.origin is not None
     texts = texts_of(corpus)
     own = [texts[pair] for pair in usable]
     parts = [usable[fold] for fold in folds(own, _FOLDS, learner.solver.seed) if len(fold)]
-    if len(parts) < 2:
+    if len(parts) < 2 or not len(fresh):
         return None
     old, new = (
-        _counts(learner, found, usable)
-        for found in (learner.links(learner.origin, usable), held_out(learner, parts))
+        _counts(learner, found, fresh)
+        for found in (learner.links(learner.origin, fresh), held_out(learner, parts))
     )
     before, after = figures(np.stack([old.sum(axis=0), new.sum(axis=0)]))[:, 0].tolist()
     found = paired_bootstrap(new, old)
     assert found.interval is not None  # all of these pairs have sure links
-    return Worth(len(usable), before, after, (after - before, *found.interval))
+    return Worth(len(fresh), before, after, (after - before, *found.interval))
 
 
 def _counts(learner: Learner, found: Found, pairs: np.ndarray) -> np.ndarray:

@@ -381,7 +381,8 @@ class Aligner:
         This one stays as it is. What came of it stands in ``model.provenance`` of the new one:
         ``adapted_to_pairs``, ``adapted_gap`` (the duality gap), and of the ``held_out_pairs``, which were
         left out of learning, the error rates ``held_out_aer_before`` and ``_after``, their difference with
-        its interval (``_difference``), and ``held_out_verdict``: better, worse, or chance.
+        its interval (``_difference``), and ``held_out_verdict``: better, worse, or chance. Pairs that this
+        one has learnt from in the same way before are known again, ``held_out_known``, and not measured in.
         ``model.save(folder)`` keeps it.
 
         Parameters
@@ -400,7 +401,7 @@ class Aligner:
         TypeError
             If a pair is no (source, target, links).
         """
-        from align.model.adapting import adapt, gold_links  # the solvers take a while to load
+        from align.model.adapting import adapt, gold_links, key_of  # the solvers take a while to load
 
         if self.untrained:
             raise InputError(
@@ -425,6 +426,7 @@ class Aligner:
             cost_fn=cost_fn,
             seed=seed,
             on_pass=on_pass,
+            keys=[key_of(one.surface, other.surface) for (one, other), _ in rows],
         )
         return self.with_model(found.model)
 

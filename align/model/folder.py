@@ -20,7 +20,7 @@ The numbers of a packed model (:mod:`align.model.packing`) stand in fewer bits, 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path
@@ -30,7 +30,7 @@ import numpy as np
 
 from align.core.arrays import save_array
 from align.core.errors import InputError
-from align.core.files import copy_file, new_folder
+from align.core.files import copy_file, new_folder, text_file
 from align.core.ragged import SIDES
 from align.features import Resources, feature_names
 from align.learning.calibration import Calibration
@@ -185,7 +185,7 @@ class Model(Weights):
             raise InputError(f"{folder}: {error}; {REMEDY}") from None
 
 
-def save_adapted(model: Model, folder: Path, *, origin: Path | None) -> None:
+def save_adapted(model: Model, folder: Path, *, origin: Path | None, history: Iterable[str] = ()) -> None:
     """Write a model with new weights; the folder has its name only when it is whole.
 
     Parameters
@@ -196,6 +196,8 @@ def save_adapted(model: Model, folder: Path, *, origin: Path | None) -> None:
     origin : Path, optional
         The folder of the model that it was learnt from: what both have in common is copied, unless that
         was turned round.
+    history : iterable of str
+        The lines of ``history.csv``: how it was learnt; none for no such file.
 
     Raises
     ------
@@ -207,6 +209,9 @@ def save_adapted(model: Model, folder: Path, *, origin: Path | None) -> None:
             model.save(place, vocabularies_from=origin, lexicon_from=origin / "lexicon", vectors_from=origin)
         else:
             model.save(place)
+        if lines := list(history):
+            with text_file(place / "history.csv") as out:
+                out.writelines(lines)
 
 
 def _jumps(links: ExpectedLinks | None) -> list[int] | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -30,6 +31,13 @@ class Row(NamedTuple):
     average_primal: float  # and these of the weighted average of the iterates
     average_dual: float
     average_gap: float
+
+
+def history_lines(rows: Iterable[Row]) -> Iterator[str]:
+    """Yield the lines of ``history.csv``, a line a row under their names; what was not measured is empty."""
+    yield ",".join(Row._fields) + "\n"
+    for row in rows:
+        yield ",".join("" if math.isnan(value) else repr(value) for value in row) + "\n"
 
 
 class Progress(NamedTuple):

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from align.model.folder import Model
 from align.model.shipped import MODEL, WEIGHTS, find_weights
 from align.model.weights import TABLE, Weights, missing_note, remarks
 from align.solvers import Row
+from align.solvers.fit import history_lines
 from pipeline.config.configuration import Config
 from pipeline.stages.featurize import load_resources
 from pipeline.work.publish import write_json
@@ -130,7 +130,4 @@ def write_training(context: StageContext, training: dict[str, Any], history: tup
     write_json(context.folder / "training.json", training)
     context.note("training", training)
     with text_file(context.folder / "history.csv") as out:
-        out.write(",".join(Row._fields) + "\n")
-        for row in history:
-            # What was not measured is empty.
-            out.write(",".join("" if math.isnan(value) else repr(value) for value in row) + "\n")
+        out.writelines(history_lines(history))

@@ -1,5 +1,7 @@
 """Weights learnt further from pairs linked by hand."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -82,6 +84,26 @@ def test_what_it_is_worth_is_that_of_links_by_the_other_folds(aligner):
     assert told["held_out_aer_after"] == pytest.approx(score(statistics(new, gold)).aer)
     assert told["held_out_aer_before"] == pytest.approx(score(statistics(old, gold)).aer)
     assert (told["held_out_verdict"] == "better") == (found.interval[1] < 0)
+
+
+def test_pairs_that_the_model_has_learnt_from_before_do_not_measure_it(aligner, tmp_path):
+    first = aligner.learn(GOLD[:4])
+    again = first.learn(GOLD[:4]).model.provenance
+    assert (again["held_out_known"], again["held_out_pairs"]) == (4, 0)
+    for name in ("aer_before", "aer_after", "aer_difference", "verdict"):
+        assert again[f"held_out_{name}"] is None
+    first.model.save(tmp_path / "kept")
+    told = Aligner.load(tmp_path / "kept").learn(GOLD).model.provenance
+    assert (told["held_out_known"], told["held_out_pairs"]) == (4, 2)
+    new = [links_of(first, pair) for pair in GOLD[4:]]
+    assert told["held_out_aer_before"] == pytest.approx(
+        score(statistics(new, [parse_pharaoh(links) for *_, links in GOLD[4:]])).aer
+    )
+    # All of them are known from then on; pairs without a sure link taught nothing.
+    assert len(told["adapted_keys"]) == len(GOLD)
+    assert len(aligner.learn([*GOLD, (*NEW, "0p0")]).model.provenance["adapted_keys"]) == len(GOLD)
+    odd = replace(first.model, provenance={"adapted_keys": {"a": [1]}})
+    assert first.with_model(odd).learn(GOLD).model.provenance["held_out_known"] == 0
 
 
 def links_of(aligner, pair):
