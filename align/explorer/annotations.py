@@ -30,7 +30,7 @@ from align.core.files import WRITE_FAULTS, new_output, text_file
 from align.explorer.store import digest_of
 from align.links import AlignedPair, Link, write
 
-NAME = re.compile(r"[A-Za-z0-9_-]{1,40}")
+NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_-]{0,39}")
 
 _JOURNAL, _LOCK = ".journal.jsonl", ".lock"
 
@@ -41,6 +41,9 @@ _PAUSE = 1.0
 _MOST_UNDONE = 10_000
 
 _ENTRIES = ("edit", "undo", "redo")
+
+# What other programs may take for the end of a token or a line: spaces, tabs, what Python's splitlines does.
+_PARTING = re.compile("[\t-\r\x1c-\x1e \x85\u2028\u2029]")
 
 Key = tuple[int, int]
 
@@ -153,10 +156,16 @@ class Annotations:
         """How many changes that were undone can be made again."""
         return len(self._redo)
 
+    @property
+    def said(self) -> bool:
+        """Whether anything is or was said, of any pair."""
+        return bool(self._subjects)
+
     def close(self) -> None:
         """Write the gold files if they are not up to date, and let others write there.
 
-        A change that is being written comes to its end; later ones are refused.
+        A change that is being written comes to its end; later ones are refused. Where nothing was ever said
+        no file of the name is left.
         """
         with self._lock:
             self._ended = True
@@ -168,6 +177,10 @@ class Annotations:
                 )
             self._saver = None
         with self._lock:
+            if self._folder is not None and self._held is not None and not self._subjects:
+                for ending in (_JOURNAL, _LOCK):  # while they are held; the lock last
+                    with suppress(OSError):
+                        (self._folder / f"{self.name}{ending}").unlink()
             for descriptor in (self._journal, self._held):
                 if descriptor is not None:
                     os.close(descriptor)
@@ -354,16 +367,24 @@ def check_name(name: str) -> None:
     """
     if not NAME.fullmatch(name):
         raise InputError(
-            f"annotator {name[:60]!r}: no name; give letters, digits, - and _, at most 40 of them"
+            f"annotator {name[:60]!r}: no name; give letters, digits, - and _, at most 40 of them, first no -"
         )
 
 
 def annotators_of(folder: Path | None) -> list[str]:
-    """Return the annotators who have a journal in a folder, sorted."""
+    """Return the annotators whose journal in a folder says something, sorted."""
     if folder is None or not folder.is_dir():
         return []
     names = (path.name.removesuffix(_JOURNAL) for path in folder.glob(f"*{_JOURNAL}"))
-    return sorted(name for name in names if NAME.fullmatch(name))
+    return sorted(name for name in names if NAME.fullmatch(name) and journal_size(folder, name))
+
+
+def journal_size(folder: Path, name: str) -> int:
+    """Return the bytes of an annotator's journal, 0 where there is none."""
+    try:
+        return (folder / f"{name}{_JOURNAL}").stat().st_size
+    except OSError:
+        return 0
 
 
 def read_annotations(folder: Path, name: str) -> list[tuple[Subject, State]]:
@@ -391,8 +412,8 @@ def edited(links: Sequence[Sequence[int]], changes: Sequence[tuple[int, int, str
 
 
 def _spaced(tokens: Sequence[str] | None) -> str:
-    """Return tokens with a space between; one inside a token is made one that does not part it."""
-    return " ".join(token.replace(" ", "\u00a0").replace("\n", "\u00a0") for token in tokens or ())
+    """Return tokens with a space between; what is like one inside a token is made one that parts nothing."""
+    return " ".join(_PARTING.sub("\u00a0", token) for token in tokens or ())
 
 
 def _lines(path: Path) -> Iterator[tuple[int, bytes, bool]]:
@@ -462,6 +483,8 @@ def _hold(path: Path, name: str) -> int:
         import fcntl
 
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if not path.exists() or not os.path.samestat(path.stat(), os.fstat(descriptor)):
+            raise OSError(errno.EWOULDBLOCK, "the file was taken away by who held it")
     except ImportError:
         pass  # no such locks on this system
     except OSError as error:

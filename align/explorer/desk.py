@@ -9,6 +9,7 @@ import threading
 import traceback
 from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from typing import Any, BinaryIO
@@ -24,7 +25,9 @@ from align.explorer.annotations import (
     State,
     Subject,
     annotators_of,
+    check_name,
     edited,
+    journal_size,
     read_annotations,
 )
 from align.explorer.learning import Learning, keep_model, kept_aligner, kept_models
@@ -32,6 +35,7 @@ from align.explorer.lexicon import Table
 from align.explorer.linking import Linker
 from align.explorer.requests import RequestError
 from align.explorer.store import NewLinks, NewPair, Store, tokens_of
+from align.explorer.summary import gap_curve_of
 from align.links import Link
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of
@@ -111,10 +115,11 @@ class Desk:
         self._places: dict[Key, int] = {}  # pairs of which something is or was said
         self._known: dict[int, Subject] = {}  # what they are known by: they may have moved in their file
         self._pending: dict[str, dict[Key, tuple[Subject, State]]] = {}
+        self._read_so_far: dict[str, tuple[int, dict[Key, tuple[Subject, State]]]] = {}  # of others' journals
         self._progress: dict[str, int | None] | None = None
         self._editing = threading.RLock()
         self._reader: threading.Thread | None = None
-        self._loading = threading.Lock()
+        self._loading = threading.RLock()
         self._scoring = threading.BoundedSemaphore(_SCORED_AT_ONCE)
         self.ended = False
         self._found: OrderedDict[Any, np.ndarray] = OrderedDict()
@@ -122,6 +127,7 @@ class Desk:
         self._finding = threading.Lock()
         self._roots: dict[int, int] = {}
         self._kept: set[Path] = set()  # models learnt before, or here, that are among the runs
+        self._keeping = threading.Lock()  # of that set, and of the folder's models
         self.gap_curves: dict[int, Sequence[Sequence[float | None]]] = {}
         self.add_model(name, aligner, gap_curve=gap_curve)
         for who in sorted({annotator, *annotators_of(folder)}):
@@ -165,14 +171,17 @@ class Desk:
         self.current = run
         self.linker.prefer(run)
 
-    def learn(self) -> None:
-        """Learn from what the annotator has said, beginning with the model that the current run came from."""
+    def learn(self, *, only_done: bool = False) -> None:
+        """Learn from what the annotator has said, beginning with the model that the current run came from.
+
+        ``only_done``: from the pairs that are marked as done.
+        """
         parent, annotator = self.current, self.annotations.name
         root = self._roots.get(parent)
         aligner = None if root is None else self.linker.aligner(root)
         if aligner is None or aligner.untrained:
             raise RequestError(409, "links of a file, and weights without a model, cannot learn")
-        said = self.annotations.all()
+        said = [row for row in self.annotations.all() if row[1].done or not only_done]
         gold = [
             (
                 list(subject.source),
@@ -182,7 +191,10 @@ class Desk:
             for subject, state in said
         ]
         if not any(link.sure for *_, links in gold for link in links):
-            raise RequestError(409, "nothing is linked by hand yet: correct some pairs first")
+            what = (
+                "no pair that is marked as done has a link" if only_done else "nothing is linked by hand yet"
+            )
+            raise RequestError(409, f"{what}: correct some pairs first")
         begun = sum(not state.done for _, state in said)
         if not self.learning.start(aligner, gold, partial(self._learnt, parent, annotator), begun=begun):
             raise RequestError(409, "the model is learning already")
@@ -200,10 +212,12 @@ class Desk:
         place = None
         if self.folder is not None:
             old = self.linker.aligner(root)
+            origin = None if old is None else old.folder
+            history = self.learning.history
             try:
-                place = keep_model(
-                    aligner, self.folder, annotator, origin=None if old is None else old.folder
-                )
+                with self._keeping:
+                    place = keep_model(aligner, self.folder, annotator, origin=origin, history=history)
+                    self._kept.add(place)
                 told["saved"] = str(place)
             except LiaisonError as error:
                 told["not_saved"] = str(error)
@@ -212,8 +226,6 @@ class Desk:
         run = self.store.add_run(name if place is None else f"{name} ({place.name})", "model", parent=parent)
         self._roots[run] = root
         self.gap_curves[run] = self.learning.told["passes"]
-        if place is not None:
-            self._kept.add(place)
         self.linker.add(run, aligner)
         self.make_current(run)
         return {**told, "run": run, "parent": parent}
@@ -225,11 +237,12 @@ class Desk:
         what it is worth.
         """
         own = self.linker.aligner(0)
-        there = [place for place in kept_models(self.folder, annotator) if place not in self._kept]
-        if own is None or own.untrained or not there:
-            return
-        named = {each.folder for run in self._roots if (each := self.linker.aligner(run)) is not None}
-        self._kept.update(there)
+        with self._keeping:
+            there = [place for place in kept_models(self.folder, annotator) if place not in self._kept]
+            if own is None or own.untrained or not there:
+                return
+            self._kept.update(there)
+        named = {each.folder for run in list(self._roots) if (each := self.linker.aligner(run)) is not None}
         for place in there[-_MOST_KEPT:]:
             if place.resolve() in named:
                 continue  # as -m or --compare
@@ -238,13 +251,21 @@ class Desk:
             except LiaisonError as error:
                 self._on_note(f"{error}; this model is not offered")
                 continue
-            run = self.add_model(str(place), kept)
+            run = self.add_model(str(place), kept, gap_curve=self._gap_curve(place))
             self._roots[run] = 0
         if len(there) > _MOST_KEPT:
             self._on_note(
                 f"{self.folder}: {len(there)} models of {annotator}; the newest {_MOST_KEPT} are offered, "
                 "--compare gives another"
             )
+
+    def _gap_curve(self, place: Path) -> Sequence[Sequence[float | None]]:
+        """Return how a model that is kept was trained; nothing where that cannot be read."""
+        try:
+            return gap_curve_of(place)
+        except LiaisonError as error:
+            self._on_note(str(error))
+            return ()
 
     # Pairs
 
@@ -293,34 +314,45 @@ class Desk:
 
     def upload(self, kind: str, stream: BinaryIO) -> int:
         """Add the pairs of a file; return how many. Of a file that is wrong anywhere none is added."""
-        if self._progress is not None or not self._loading.acquire(blocking=False):
-            raise RequestError(409, "pairs are being read already: wait for their end")
-        try:
+        with self.loading():
             with self.store.reading() as connection:
                 (last,) = connection.execute(
                     "SELECT COALESCE(MAX(number), 0) FROM pair WHERE kind != 'own'"
                 ).fetchone()
             text = reading.Text(kind, [stream], "the file")
             self._progress = {"done": 0, "of": None}
-            for _ in reading.read_blocks(text, self._aligner(), on_note=lambda note: None):
-                if self.ended:
-                    return 0
-            stream.seek(0)
-            blocks = reading.read_blocks(text, self._aligner(), on_note=self._on_note, first=last + 1)
-            return self._read(blocks, [])
+            try:
+                for _ in reading.read_blocks(text, self._aligner(), on_note=lambda note: None):
+                    if self.ended:
+                        return 0
+                stream.seek(0)
+                blocks = reading.read_blocks(text, self._aligner(), on_note=self._on_note, first=last + 1)
+                return self._read(blocks, [])
+            finally:
+                self._progress = None
+
+    @contextmanager
+    def loading(self) -> Iterator[None]:
+        """Be the only one who adds a file.
+
+        Raises
+        ------
+        RequestError
+            If pairs are being read.
+        """
+        if self._progress is not None or not self._loading.acquire(blocking=False):
+            raise RequestError(409, "pairs are being read already: wait for their end")
+        try:
+            yield
         finally:
-            self._progress = None
             self._loading.release()
 
     def settle(self) -> None:
         """Find the pairs of which something is said where they are now; those that were pasted come back."""
         self.store.count_words()
         with self._editing:
-            for name, pending in self._pending.items():
-                for key, (subject, state) in list(pending.items()):
-                    pair = self._own(subject) if subject.kind == "own" else self._moved(key)
-                    if pair is not None:
-                        self._claim(name, subject, pair, state)
+            for name in self._pending:
+                self._claim_all(name, moved=True)
 
     def paste(self, source: Any, target: Any) -> dict[str, Any]:
         """Return one pair with its links and their reasons, and keep it."""
@@ -337,7 +369,8 @@ class Desk:
                     "SELECT number FROM pair WHERE id = ?", (number,)
                 ).fetchone()
             links = [link[:3] for link in pair["links"]]
-            self.store.put_links(self._linking_run(), [NewLinks(number, *_sides(subject), links)])
+            row = NewLinks(number, *_sides(subject), links, pair["score"])
+            self.store.put_links(self._linking_run(), [row])
         found["id"] = pair["id"] = number
         return found
 
@@ -519,26 +552,58 @@ class Desk:
         InputError
             If the name is none, or another server keeps that annotator's corrections.
         """
+        check_name(name)
         with self._editing:
-            if name == self.annotations.name:
+            before = self.annotations
+            if name == before.name:
                 return
             if name not in self._opened:
+                self.catch_up(name)
                 self._opened[name] = Annotations(self.folder, name, on_note=self._on_note)
-                self._pending.pop(name, None)
-                self._await(name)
-                for key, (subject, state) in list(self._pending[name].items()):
-                    pair = self._place(key)
-                    if pair is None and subject.kind == "own":
-                        pair = self._own(subject)
-                    if pair is not None:
-                        self._claim(name, subject, pair, state)
-            self.annotations = self._opened[name]
+                try:
+                    self._await(name)
+                    self._claim_all(name, moved=self._progress is None)
+                except BaseException:
+                    self._opened.pop(name).close()
+                    raise
             self.store.set_annotator(name)
-            self._offer_kept(name)
+            self.annotations = self._opened[name]
+            if not before.said:  # a slip of the pen, maybe: nothing is to be left of that name
+                self._opened.pop(before.name).close()
+                self._pending.pop(before.name, None)
+        self._offer_kept(name)  # the loading of models keeps nobody from correcting
+
+    def catch_up(self, name: str) -> None:
+        """Take in what an annotator has said since at another server that keeps the same folder.
+
+        Raises
+        ------
+        InputError
+            If that journal is damaged before its last line.
+        """
+        if self.folder is None or name in self._opened:
+            return
+        with self._editing:
+            size = journal_size(self.folder, name)
+            read, before = self._read_so_far.get(name, (0, {}))
+            if size == read:
+                return
+            left = self._pending.get(name, {})
+            self._await(name)
+            now = self._read_so_far[name][1]
+            for key in before.keys() - now.keys():
+                pair = self._place(key)
+                if pair is not None:
+                    self.store.set_annotation(name, pair, None)
+            # Of the others, those whose pairs may still come.
+            self._pending[name] = {
+                key: row for key, row in now.items() if before.get(key) != row or key in left
+            }
+            self._claim_all(name, moved=self._progress is None)
 
     def annotators(self) -> list[str]:
         """Return the names of all who have corrected something, or do."""
-        return sorted({*self._opened, *self._pending, *annotators_of(self.folder)})
+        return sorted({*self._opened, *annotators_of(self.folder)})
 
     # What is told
 
@@ -571,6 +636,11 @@ class Desk:
         """Return how many pairs a run has linked."""
         with self.store.reading() as connection:
             return int(connection.execute("SELECT COUNT(*) FROM links WHERE run = ?", (run,)).fetchone()[0])
+
+    def said_count(self) -> dict[str, int]:
+        """Return the ``pairs`` of which the annotator has said something, and those only ``begun``."""
+        said = self.annotations.all()
+        return {"pairs": len(said), "begun": sum(not state.done for _, state in said)}
 
     def changed_count(self, run: int) -> int:
         """Return how many pairs have other links than in the run it was learnt from."""
@@ -634,13 +704,30 @@ class Desk:
     def _await(self, name: str) -> None:
         """Take in what an annotator has said before, to be found among the pairs."""
         opened = self._opened.get(name)
+        size = 0
         if opened is not None:
             rows = opened.all()
         elif self.folder is not None:
+            size = journal_size(self.folder, name)  # first: what comes meanwhile is read the next time
             rows = read_annotations(self.folder, name)
         else:
             rows = []
         self._pending[name] = {subject.key: (subject, state) for subject, state in rows}
+        self._read_so_far[name] = size, dict(self._pending[name])
+
+    def _claim_all(self, name: str, *, moved: bool) -> None:
+        """Take those pairs that are here for the ones of which an annotator has said something.
+
+        ``moved``: also where they are at another place of their file, which is read to its end.
+        """
+        for key, (subject, state) in list(self._pending[name].items()):
+            pair = self._place(key)
+            if pair is None and subject.kind == "own":
+                pair = self._own(subject)
+            elif pair is None and moved:
+                pair = self._moved(key)
+            if pair is not None:
+                self._claim(name, subject, pair, state)
 
     def _claim(self, name: str, subject: Subject, pair: int, state: State) -> None:
         """Take a pair for the one of which something was said."""
@@ -742,10 +829,10 @@ def explained(aligner: Aligner, source: Any, target: Any) -> dict[str, Any]:
         if count > MOST_TOKENS:
             raise InputError(f"{side} has {count} words; at most {MOST_TOKENS} can be shown, so split it")
     explanation = aligner.explain(source, target)
+    (score,) = aligner.align_tokens([aligner.tokens(source, target)]).sentence_scores().tolist()
     links = [Link(link["source"], link["target"]) for link in explanation["links"]]
-    pair = ShownPair(
-        "own", 1, explanation["source"], explanation["target"], links, reasons=reasons_of(explanation)
-    )
+    sides = explanation["source"], explanation["target"]
+    pair = ShownPair("own", 1, *sides, links, score=score, reasons=reasons_of(explanation))
     return as_json([pair], contributions=_REASONS)
 
 

@@ -47,8 +47,8 @@ TABLES: dict[str, tuple[str, Callable[[Mapping[str, Any]], Iterable[Mapping[str,
 
 LINKS = ("run", "annotation")
 
-# What a spreadsheet takes for a formula: more than a sign, and no number.
-_FORMULA = re.compile(r"[=+\-@](?![\d.,\s]*%?\Z).")
+# What a spreadsheet takes for a formula: more than a sign, and no number; what is blank before it is skipped.
+_FORMULA = re.compile(r"\s*[=+\-@](?![\d.,\s]*%?\Z).")
 
 _HEADER = (
     "number",

@@ -14,7 +14,7 @@ from align.explorer.requests import RequestError, one_of, span, whole
 from align.explorer.store import BINS, SIDES, UNSPACED, hash_of
 from align.text.normalise import lookup_key
 
-SHOWN = ("all", "test", "train", "gold", "corpus", "own", "annotated", "done", "todo", "judged")
+SHOWN = ("all", "test", "train", "gold", "corpus", "own", "annotated", "begun", "done", "todo", "judged")
 ERRORS = ("any", "errors", "wrong", "missed", "unlinked")
 
 # Orders by what is known of pairs, each with whether the largest comes first; unknown values come last in
@@ -305,11 +305,11 @@ def _shown(name: str, annotator: str) -> list[Condition]:
             return [Condition(f"p.id IN {mine}", (annotator,))]
         case "todo":
             return [Condition(f"p.id NOT IN {mine}", (annotator,))]
-        case "done":
+        case "begun" | "done":
             return [
                 Condition(
-                    "p.id IN (SELECT a.pair FROM annotation a WHERE a.annotator = ? AND a.done)",
-                    (annotator,),
+                    "p.id IN (SELECT a.pair FROM annotation a WHERE a.annotator = ? AND a.done = ?)",
+                    (annotator, int(name == "done")),
                 )
             ]
         case "judged":
@@ -415,14 +415,8 @@ def _within(given: Mapping[str, str], run: int) -> list[Condition]:
     for name, column in (("confidence", "l.confidence"), ("score", "l.score")):
         if name in given:
             low, high = span(given[name].replace(":", "-"), name)
-            # The last interval has its upper end.
-            last = f"(SELECT MAX(x.{name}) FROM links x WHERE x.run = ?)"
-            found.append(
-                Condition(
-                    f"{column} >= ? AND ({column} < ? OR ({column} = ? AND {column} = {last}))",
-                    (low, high, high, run),
-                )
-            )
+            # The last of the intervals of [0, 1] has its upper end.
+            found.append(Condition(f"{column} >= ? AND {column} < ?", (low, high if high < 1 else 2)))
     if "link_confidence" in given:
         low, high = span(given["link_confidence"].replace(":", "-"), "link_confidence")
         mask, exact = _mask(low, high)

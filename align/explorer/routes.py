@@ -101,9 +101,12 @@ class Routes:
             raise RequestError(404, "there is nothing that takes such posts")
         return self._posts[path](json_object(body))
 
-    def upload(self, query: str, file: BinaryIO) -> Answer:
+    def upload_format(self, query: str) -> str:
+        """Return the format of a file that is going to be sent."""
+        return one_of(parameters(query).get("format"), "format", ("tsv", "tmx"))
+
+    def upload(self, format: str, file: BinaryIO) -> Answer:
         """Take in the pairs of a file."""
-        format = one_of(parameters(query).get("format"), "format", ("tsv", "tmx"))
         return {"pairs": self.desk.upload(format, file)}
 
     def _selection(self, given: Parameters) -> queries.Selection:
@@ -169,7 +172,7 @@ class Routes:
         told = self.desk.learning.told
         if "run" in told:
             told["changed"] = self.desk.changed_count(told["run"])
-        return told
+        return {**told, "next": self.desk.said_count()}
 
     def _export(self, given: Parameters) -> Answer:
         format = one_of(given.get("format"), "format", tuple(exports.FORMATS))
@@ -194,6 +197,9 @@ class Routes:
         store = self.desk.store
         rows: dict[str, Any] = {"rows": None} if whole_lists else {}
         asked = self._asked(name, given)
+        if name == "agreement":
+            for who in asked.values():
+                self.desk.catch_up(who)
         key = (name, tuple(asked.items()), whole_lists, tuple(store.versions.values()), store.annotator)
         kept = self._kept.get(key)
         if kept is not None:
@@ -275,8 +281,11 @@ class Routes:
         return {"desk": self.desk.told()}
 
     def _learn(self, body: dict[str, Any]) -> Answer:
-        fields(body)
-        self.desk.learn()
+        fields(body, "done")
+        only_done = body.get("done", False)
+        if not isinstance(only_done, bool):
+            raise RequestError(400, "done must be true or false")
+        self.desk.learn(only_done=only_done)
         return self._learning({})
 
     def _run(self, body: dict[str, Any]) -> Answer:

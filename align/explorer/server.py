@@ -4,15 +4,22 @@ Whatever a request holds is the word of a stranger: a web page in the same brows
 too. So the host must be the one this server was bound to (a name that an attacker's server resolves to
 127.0.0.1 is refused), a post must be JSON, come from this page and have the token that only this page knows,
 sizes are limited before anything is read, and nothing is ever read from a path that a request names.
+
+127.0.0.1 is open to all users of a machine. Where the system tells whose the other end of a connection is
+(Linux does), only the user who runs the server is answered, and root; the page's token stands for that, too.
 """
 
 from __future__ import annotations
 
 import errno
 import hmac
+import io
 import json
+import os
 import shutil
+import socket
 import sqlite3
+import sys
 import tempfile
 import threading
 import time
@@ -20,6 +27,7 @@ import traceback
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
 from typing import IO, Any
 from urllib.parse import urlsplit
 
@@ -34,8 +42,11 @@ ADDRESS = "127.0.0.1"
 # Of a request's body, in bytes.
 MOST_BYTES = 1 << 16
 
-# Seconds a client may take over a request.
+# Seconds a client may be silent in a request, and those that it may take over a whole one. A file has more,
+# by its length: so many bytes a second must come.
 _TIMEOUT = 30
+_WHOLE = 60.0
+_SLOWEST = 1 << 17
 
 # Requests that are read at once, a thread each. The others wait in the system's queue of connections, which
 # is as long as the system allows; one that is too short would have them reset.
@@ -58,6 +69,10 @@ _HEADERS = {
 
 # Of faults: there is no more room.
 _FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
+
+# Linux's connections, a row an end; a socket of IPv6 that speaks IPv4 stands in the second one.
+_TABLES = ("/proc/net/tcp", "/proc/net/tcp6")
+_LOOKS = 3
 
 # Bytes of a file that are read, or sent, at a time.
 _PIECE = 1 << 18
@@ -142,12 +157,80 @@ def make_desk_server(
     return _Server((ADDRESS, port), Handler)
 
 
+def owner_of_peer(connection: socket.socket) -> int | None:
+    """Return the user whose the other end of a connection is, both ends being on this machine.
+
+    Parameters
+    ----------
+    connection : socket.socket
+        Of IPv4, the end of this process.
+
+    Returns
+    -------
+    int or None
+        The number of the user, -1 where the other end is gone; None where the system does not tell.
+    """
+    here, there = (_in_table(*end) for end in (connection.getsockname(), connection.getpeername()))
+    for _ in range(_LOOKS):  # a table that changes while it is read may lack a row
+        owners = {}
+        for table in _TABLES:
+            try:
+                rows = Path(table).read_bytes().split(b"\n")
+            except OSError:
+                continue
+            for row in rows:
+                if here in row and there in row:
+                    fields = row.split()
+                    owners[fields[1].endswith(there)] = int(fields[7])
+        if True in owners:
+            return owners[True]
+        if False not in owners:  # nor is this end told of
+            return None
+    return -1
+
+
+def _in_table(address: str, port: int) -> bytes:
+    """Return an address as the system's tables have it."""
+    number = int.from_bytes(socket.inet_aton(address), sys.byteorder)
+    return f"{number:08X}:{port:04X}".encode()
+
+
 def _told_of_full_disk(error: Exception) -> str:
     """Return why nothing more can be written and what to do, empty where that is not what is wrong."""
     code = error.errno if isinstance(error, OSError) else None
     if isinstance(error, sqlite3.OperationalError) and error.sqlite_errorcode == sqlite3.SQLITE_FULL:
         code = errno.ENOSPC
     return "; ".join(WRITE_FAULTS[code]) if code in _FULL else ""
+
+
+class _Received(io.RawIOBase):
+    """What a client sends, while it takes no longer over it than it may."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._connection = connection
+        self.allow(_WHOLE)
+
+    def allow(self, seconds: float) -> None:
+        """Give so many seconds from now on."""
+        self._end = time.monotonic() + seconds
+
+    def readable(self) -> bool:
+        """Tell that it can be read."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read what there is.
+
+        Raises
+        ------
+        TimeoutError
+            If nothing comes for a while, or the time for all of it is over.
+        """
+        left = self._end - time.monotonic()
+        if left <= 0:
+            raise TimeoutError
+        self._connection.settimeout(min(left, _TIMEOUT))
+        return self._connection.recv_into(buffer)
 
 
 class _Server(ThreadingHTTPServer):
@@ -199,9 +282,17 @@ class _Handler(BaseHTTPRequestHandler):
     on_fault: Callable[[str], None] | None
     timeout = _TIMEOUT
     raw_requestline: bytes
+    _received: _Received
     _unread = 0  # bytes of a body that is refused
     server_version = "liaison"
     sys_version = ""
+
+    def setup(self) -> None:
+        """Read what comes within the time that a request has."""
+        super().setup()
+        self.rfile.close()
+        self._received = _Received(self.connection)
+        self.rfile = io.BufferedReader(self._received)
 
     def handle(self) -> None:
         """Read the request and answer; who goes away before its end is no fault."""
@@ -262,11 +353,16 @@ class _Handler(BaseHTTPRequestHandler):
         self._check_kind("application/octet-stream" if is_file else "application/json")
         self._check_token()
         if is_file:
-            with tempfile.TemporaryFile(dir=self.routes.desk.scratch) as file:
+            format = self.routes.upload_format(address.query)
+            # Where others are being read already, that is told before this one comes.
+            with (
+                self.routes.desk.loading(),
+                tempfile.TemporaryFile(dir=self.routes.desk.scratch) as file,
+            ):
                 # In messages, in place of the number of a descriptor.
                 file.raw.name = "the file"  # type: ignore[attr-defined]
                 self._take(file)
-                self._give(self.routes.upload(address.query, file))
+                self._give(self.routes.upload(format, file))
             return
         if address.query:
             raise RequestError(400, "posts have no parameters")
@@ -284,6 +380,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Do the work; tell what goes wrong as JSON, never with a traceback."""
         try:
             self._check_host()
+            self._check_user()
             work()
         except RequestError as error:
             self._send_json(error.status, {"error": str(error)})
@@ -312,13 +409,21 @@ class _Handler(BaseHTTPRequestHandler):
         if len(hosts) != 1 or hosts[0].lower() not in {f"{ADDRESS}:{port}", f"localhost:{port}"}:
             raise RequestError(403, f"this server answers for http://{ADDRESS}:{port}/ only")
 
+    def _check_user(self) -> None:
+        """Refuse other users of this machine, where the system tells of them."""
+        if self._has_token():  # who has it has read the page
+            return
+        owner = owner_of_peer(self.connection)
+        if owner is not None and owner not in {os.getuid(), os.geteuid(), 0}:
+            raise RequestError(403, "this server answers the user who has started it only")
+
     def _check_origin(self) -> None:
         """Refuse what another site's page makes a browser send."""
         origin = self.headers.get("Origin")
         if origin is not None and origin != f"http://{self.headers['Host']}":
-            raise RequestError(403, "posts come from this server's own page only")
+            raise RequestError(403, "only this server's own page may ask for this")
         if self.headers.get("Sec-Fetch-Site", "same-origin") not in {"same-origin", "none"}:
-            raise RequestError(403, "posts come from this server's own page only")
+            raise RequestError(403, "only this server's own page may ask for this")
 
     def _check_kind(self, kind: str) -> None:
         """Refuse bodies that a form of another site could send."""
@@ -327,11 +432,14 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _check_token(self) -> None:
         """Refuse who has not read the page."""
-        given = self.headers.get("X-Liaison-Token", "")
-        if self.token is None or not hmac.compare_digest(
-            given.encode("utf-8", "replace"), self.token.encode()
-        ):
+        if not self._has_token():
             raise RequestError(403, "the token is missing or wrong: load the page again")
+
+    def _has_token(self) -> bool:
+        given = self.headers.get("X-Liaison-Token", "")
+        return self.token is not None and hmac.compare_digest(
+            given.encode("utf-8", "replace"), self.token.encode()
+        )
 
     def _body(self) -> bytes:
         """Read the body, whose length must be told and allowed."""
@@ -346,6 +454,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Write a long body to a file, which is left at its start."""
         left = self._length(UPLOAD_BYTES, "give it with --input, or in parts")
         self._unread = 0
+        self._received.allow(_WHOLE + left / _SLOWEST)
         while left and (piece := self.rfile.read(min(left, _PIECE))):
             file.write(piece)
             left -= len(piece)
@@ -367,7 +476,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _throw_away(self) -> None:
         """Read on for a moment: a connection closed with bytes unread is reset, and its answer lost."""
-        self.connection.settimeout(_LINGER)
+        self._received.allow(_LINGER)
         with suppress(OSError):
             while self._unread > 0 and (piece := self.rfile.read1(MOST_BYTES)):
                 self._unread -= len(piece)
@@ -389,6 +498,7 @@ class _Handler(BaseHTTPRequestHandler):
 
     def _send_head(self, status: int, kind: str, length: int, *, name: str | None = None) -> None:
         self.close_connection = True
+        self.connection.settimeout(_TIMEOUT)
         # A request line without a version, or that cannot be read, is taken for HTTP 0.9, whose answers have
         # no head: nothing would say how the page may be used.
         self.request_version = self.protocol_version

@@ -150,6 +150,24 @@ class TestCorrecting:
             (pair,) = read_jsonl(enumerate(journal(folder).split("\n")[:-1], 1), "saved")
             assert [(link.source, link.target) for link in pair.links] == [(0, 0), (1, 1), (2, 2)]
 
+    def test_gold_files_that_cannot_be_written_are_told_of_until_they_can(
+        self, tiny_model, tmp_path, open_page
+    ):
+        folder = tmp_path / "desk"
+        hindrance = folder / "saved" / "annotator.align" / "x"
+        hindrance.mkdir(parents=True)
+        with serving(tiny_model, folder) as (_, address):
+            page = open_page(f"{address}#1")
+            expect(page.locator("#pair-title")).to_have_text("Corpus 1")
+            page.keyboard.press("e")
+            cell(page, 1, 1).click()
+            expect(page.locator("#trouble")).to_contain_text("annotator.align", timeout=20_000)
+            hindrance.rmdir()
+            hindrance.parent.rmdir()
+            expect(page.locator("#trouble")).to_be_hidden(timeout=20_000)
+            page.context.close()
+        assert "1-1" in (folder / "saved" / "annotator.align").read_text(encoding="utf-8")
+
     def test_what_waits_is_sent_to_the_same_desk_only(self, tiny_model, tmp_path, open_page, problems):
         folder = tmp_path / "desk"
         trouble = "#trouble span"
@@ -282,7 +300,11 @@ class TestLearning:
         page.goto(page.url.partition("#")[0] + "#3")
         expect(cell(page, 1, 1)).to_have_class(kind("missed"))
         page.click("#learn")
+        expect(page.locator("#learning")).to_contain_text("All 4 corrected pairs are not marked as done.")
+        assert page.locator("#learn-done").count() == 0
+        page.click("#learn-all")
         expect(page.locator("#learning h2")).to_have_text("Learnt", timeout=60_000)
+        assert page.inner_text("#learnt-begun") == "All 4 corrected pairs are not marked as done."
         verdict = page.inner_text("#learning .verdict")
         assert verdict.startswith(
             "From 4 corrected pairs. In 4 pairs, each by weights that have not seen it, "
@@ -305,6 +327,29 @@ class TestLearning:
         page.goto(page.url.partition("#")[0] + "#3")
         expect(cell(page, 1, 1)).to_have_class(kind("missed"))
         assert page.locator("#run option").count() == 3
+
+    def test_pairs_that_are_begun_only_are_told_of_and_can_be_left_out(self, desk):
+        page = desk("#1")
+        page.keyboard.press("e")
+        cell(page, 1, 1).click()
+        page.click("#finish")
+        expect(page.locator("#pair-title")).not_to_have_text("Corpus 1")
+        page.goto(page.url.partition("#")[0] + "#2")
+        expect(page.locator("#pair-title")).to_have_text("Corpus 2")
+        cell(page, 1, 1).click()
+        expect(page.locator("#edit-saved")).to_have_text("")
+        page.click("#tab-summary")
+        expect(page.locator("#begun")).to_contain_text(
+            "1 corrected pair of the 2 judged is not marked as done:"
+        )
+        page.click("#begun a")
+        assert listed(page) == ["Corpus 2"]
+        page.click("#learn")
+        expect(page.locator("#learning")).to_contain_text("1 of 2 corrected pairs is not marked as done.")
+        page.click("#learn-done")
+        expect(page.locator("#learning h2")).to_have_text("Learnt", timeout=60_000)
+        assert page.inner_text("#learning .verdict").startswith("From 1 corrected pair. Too few pairs ")
+        assert page.locator("#learnt-begun").count() == 0
 
     @pytest.mark.parametrize(
         ("kept", "told"),

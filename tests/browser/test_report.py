@@ -117,7 +117,14 @@ class TestList:
     def test_without_gold_nothing_is_offered_that_needs_it(self, report):
         page = report([pair for pair in examples() if pair.kind == "corpus"])
         assert page.locator("#kind option").all_inner_texts() == [
-            *("all pairs", "corpus", "corrected", "corrected, done", "not yet corrected"),
+            *(
+                "all pairs",
+                "corpus",
+                "corrected",
+                "corrected, not done",
+                "corrected, done",
+                "not yet corrected",
+            ),
         ]
         assert page.locator("#errors option").all_inner_texts() == ["any", "none at all"]
         assert shown(page)[0] == "Corpus 12"

@@ -4,6 +4,8 @@ import contextlib
 import http.client
 import json
 import math
+import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -135,7 +137,7 @@ class TestServer:
             status, _, body = request_to("POST", "/align", PAIR, **headers)
             assert (status, json.loads(body)) == (
                 403,
-                {"error": "posts come from this server's own page only"},
+                {"error": "only this server's own page may ask for this"},
             )
         own = {"Origin": f"http://127.0.0.1:{port}", "Sec_Fetch_Site": "same-origin"}
         assert request_to("POST", "/align", PAIR, **own)[0] == 200
@@ -210,6 +212,56 @@ class TestServer:
         assert b" " + status + b" " in head
         assert set(json.loads(body)) == {"error"}
         assert b"<" not in body
+
+    def test_a_request_that_takes_too_long_is_given_up(self, monkeypatch):
+        """However often a byte comes: whoever sends slowly holds one of few places."""
+        monkeypatch.setattr(explorer, "_WHOLE", 0.3)
+        with (
+            running(make_server(0, "", answer)) as number,
+            socket.create_connection(("127.0.0.1", number), timeout=20) as connection,
+        ):
+            came = b"?"
+            connection.settimeout(0.05)
+            for _ in range(400):
+                with contextlib.suppress(TimeoutError):
+                    connection.sendall(b"x")
+                    came = connection.recv(1)
+                    break
+            assert came == b""
+
+    @pytest.mark.skipif(not hasattr(os, "getuid") or os.getuid() != 0, reason="only root can be another user")
+    @pytest.mark.skipif(not Path("/proc/net/tcp").is_file(), reason="the system does not tell of connections")
+    @pytest.mark.parametrize("family", ["AF_INET", "AF_INET6"])
+    def test_other_users_of_the_machine_are_refused(self, port, family):
+        ask = (
+            "import socket, sys\n"
+            "family, port = getattr(socket, sys.argv[1]), int(sys.argv[2])\n"
+            "host = '127.0.0.1' if family == socket.AF_INET else '::ffff:127.0.0.1'\n"
+            "with socket.socket(family) as connection:\n"
+            "    connection.connect((host, port))\n"
+            "    connection.sendall(b'GET / HTTP/1.1\\r\\nHost: 127.0.0.1:%d\\r\\n\\r\\n' % port)\n"
+            "    print(connection.makefile('rb').read().decode())\n"
+        )
+        program = shutil.which("python3", path="/usr/bin:/usr/local/bin:/bin") or sys.executable
+        command = [program, "-c", ask, family, str(port)]
+        told = {}
+        for user in (65534, 0):
+            done = subprocess.run(command, user=user, cwd="/", capture_output=True, text=True, check=False)
+            told[user] = done.stdout or done.stderr
+        if family == "AF_INET6" and "OSError" in told[0]:
+            pytest.skip("this machine has no IPv6")
+        assert told[0].startswith("HTTP/1.0 200 ")
+        assert told[65534].startswith("HTTP/1.0 403 ")
+        assert "this server answers the user who has started it only" in told[65534]
+
+    def test_where_the_system_does_not_tell_of_users_nobody_is_refused(
+        self, request_to, monkeypatch, tmp_path
+    ):
+        monkeypatch.setattr(explorer, "_TABLES", (str(tmp_path / "none"),))
+        assert request_to("GET", "/")[0] == 200
+        (tmp_path / "other").write_text("  0: 0100007F:0001 0100007F:0002 01 0:0 0:0 0 5 0 1\n")
+        monkeypatch.setattr(explorer, "_TABLES", (str(tmp_path / "other"),))
+        assert request_to("GET", "/")[0] == 200
 
     def test_it_is_bound_to_this_machine_alone(self):
         server = make_server(0, "", answer)

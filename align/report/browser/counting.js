@@ -11,6 +11,7 @@ function summaryOf(pairs, data) {
   return {
     pairs: pairs.length,
     judged: judged.length,
+    begun: judged.filter((pair) => pair.annotated === 1).length,
     ...intervals(counts),
     links,
     sure: counts.reduce((sum, each) => sum + each.sure, 0),

@@ -52,6 +52,8 @@ function reportDesk(bar, source, data) {
   return {corrected, watch() {}};
 }
 
+const AFTER_CORRECTION = 3000; // milliseconds
+
 function serverDesk(bar, source, {onRun, list}) {
   const {desk} = source;
   const runs = make("select", {id: "run", "aria-label": "Links of"});
@@ -92,7 +94,7 @@ function serverDesk(bar, source, {onRun, list}) {
     attempt(() => source.run(Number(runs.value)));
   });
   name.addEventListener("change", () => attempt(() => source.annotator(name.value.trim())));
-  learn.addEventListener("click", () => learning.begin());
+  learn.addEventListener("click", () => learning.ask());
   addEventListener("beforeunload", (event) => {
     if (editor.waiting.length) event.preventDefault();
   });
@@ -100,6 +102,7 @@ function serverDesk(bar, source, {onRun, list}) {
   // Links are made in the background: how far that is, until it is done.
   let timer = null;
   let before = null;
+  let trouble = ""; // that was told last
   async function watch() {
     clearTimeout(timer);
     let status;
@@ -114,13 +117,24 @@ function serverDesk(bar, source, {onRun, list}) {
     if (reading) note.textContent = `reading: ${reading.done.toLocaleString("en")} of ${reading.of ? reading.of.toLocaleString("en") : "?"}`;
     else note.textContent = linked < pairs ? `linked: ${linked.toLocaleString("en")} of ${pairs.toLocaleString("en")}` : "";
     const busy = Boolean(reading) || linked < pairs;
-    if (status.trouble) tellTrouble(new Error(status.trouble));
+    // Once, so that who has read it can close it; what is over goes.
+    if (status.trouble && status.trouble !== trouble) tellTrouble(new Error(status.trouble));
+    else if (trouble && !status.trouble && byId("trouble").innerText.includes(trouble)) endTrouble();
+    ({trouble} = status);
     if (before !== null && !busy) await onRun();
     before = busy ? linked : null;
     if (busy) timer = setTimeout(watch, 1000);
+    else if (trouble) timer = setTimeout(watch, AFTER_CORRECTION);
+  }
+
+  // The gold files are written a moment after a correction: whether they could be is asked for then.
+  function corrected() {
+    if (before !== null) return; // asked for all the time
+    clearTimeout(timer);
+    timer = setTimeout(watch, AFTER_CORRECTION);
   }
 
   drawRuns();
   watch();
-  return {corrected() { learn.disabled = false; }, watch, learning};
+  return {corrected, watch, learning};
 }

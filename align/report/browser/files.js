@@ -44,7 +44,7 @@ function tmxText(rows, languages) {
 function csvText(rows) {
   const cell = (value) => {
     const plain = value === null || value === undefined ? "" : String(value);
-    const text = typeof value === "string" && /^[=+\-@](?![\d.,\s]*%?$)./u.test(plain) ? `'${plain}` : plain;
+    const text = typeof value === "string" && /^\s*[=+\-@](?![\d.,\s]*%?$)./u.test(plain) ? `'${plain}` : plain;
     return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   };
   return rows.map((row) => `${row.map(cell).join(",")}\r\n`).join("");

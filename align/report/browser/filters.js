@@ -14,6 +14,7 @@ const SHOWN = {
   own: "pasted",
   judged: "with gold or corrections",
   annotated: "corrected",
+  begun: "corrected, not done",
   done: "corrected, done",
   todo: "not yet corrected",
 };

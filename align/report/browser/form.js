@@ -8,7 +8,7 @@ function fillSelect(select, entries, chosen) {
 }
 
 function setUpFilters(list, source, {onReset}) {
-  const annotating = ["annotated", "done", "todo", ...(source.judged ? ["judged"] : [])];
+  const annotating = ["annotated", "begun", "done", "todo", ...(source.judged ? ["judged"] : [])];
   const kinds = Object.keys(SHOWN).filter((kind) => kind === "all" || annotating.includes(kind)
     || source.kinds === null || source.kinds.has(kind));
   const errors = Object.keys(ERRORS).filter((name) => source.judged || ["any", "unlinked"].includes(name));

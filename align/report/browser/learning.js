@@ -6,9 +6,20 @@ function setUpLearning(source, {onRun, onLearnt}) {
   const panel = byId("learning");
   let began = Date.now();
 
-  async function begin() {
+  // Links that nobody has looked at would be learnt as right ones: whoever has begun pairs says which are meant.
+  async function ask() {
     try {
-      await source.learn();
+      const {state, next} = await source.learning();
+      if (state === "running" || !next?.begun) return await begin(false);
+      drawQuestion(next);
+    } catch (error) {
+      tellTrouble(error);
+    }
+  }
+
+  async function begin(onlyDone) {
+    try {
+      await source.learn(onlyDone);
     } catch (error) {
       tellTrouble(error);
       return;
@@ -16,6 +27,28 @@ function setUpLearning(source, {onRun, onLearnt}) {
     began = Date.now();
     panel.hidden = false;
     await follow();
+  }
+
+  function drawQuestion({pairs, begun}) {
+    const choice = (text, onlyDone, extra) => {
+      const button = make("button", {type: "button", ...extra}, text);
+      button.addEventListener("click", () => begin(onlyDone));
+      return button;
+    };
+    const done = pairs - begun;
+    const buttons = [choice(`Learn from all ${counted(pairs, "corrected pair")}`, false, {id: "learn-all", class: done ? null : "main"})];
+    if (done) buttons.unshift(choice(`Learn from the ${done.toLocaleString("en")} done`, true, {id: "learn-done", class: "main"}));
+    panel.replaceChildren(make("h2", {}, "Learn from which pairs?"), closeButton(), make("div", {class: "outcome"},
+      make("p", {}, `${begunText(begun, pairs)} In those, links of the model that nobody has looked at yet would be learnt as right.`),
+      make("p", {class: "row"}, ...buttons)));
+    panel.hidden = false;
+    buttons[0].focus();
+  }
+
+  function closeButton() {
+    const close = make("button", {type: "button", class: "close", "aria-label": "Close what was learnt"}, "×");
+    close.addEventListener("click", () => { panel.hidden = true; });
+    return close;
   }
 
   async function follow() {
@@ -52,13 +85,11 @@ function setUpLearning(source, {onRun, onLearnt}) {
   }
 
   function drawState(state) {
-    const close = make("button", {type: "button", class: "close", "aria-label": "Close what was learnt"}, "×");
-    close.addEventListener("click", () => { panel.hidden = true; });
-    const parts = [make("h2", {}, TITLES[state.state]), close];
+    const parts = [make("h2", {}, TITLES[state.state]), closeButton()];
     const words = make("div", {class: "outcome"});
     if (state.state === "running") {
       const last = state.passes?.[state.passes.length - 1];
-      words.append(make("p", {}, `From ${counted(state.pairs ?? 0, "corrected pair")}, for ${secondsSince(began)}. ${last
+      words.append(make("p", {}, `From ${counted(state.pairs ?? 0, "corrected pair")}${state.begun ? `, ${state.begun.toLocaleString("en")} of them not marked as done` : ""}, for ${secondsSince(began)}. ${last
         ? `Pass ${last[0]}: the duality gap is ${gapText(last)} of the objective; below 0.1 % the weights are as good as they get.`
         : "The features of the corrected pairs are computed; weights are learnt from most of them and tried on the others."}`));
     }
@@ -82,6 +113,7 @@ function setUpLearning(source, {onRun, onLearnt}) {
       }
     });
     const parts = [make("p", {class: "verdict"}, outcome(state))];
+    if (state.begun) parts.push(make("p", {class: "note", id: "learnt-begun"}, begunText(state.begun, state.pairs)));
     if (state.of === undefined || state.linked < state.of) {
       parts.push(make("p", {}, `The pairs are being linked anew: ${(state.linked ?? 0).toLocaleString("en")} of ${(state.of ?? source.desk.pairs).toLocaleString("en")}.`));
     } else if (state.changed) {
@@ -97,7 +129,14 @@ function setUpLearning(source, {onRun, onLearnt}) {
 
   // One that runs already; what is long over is not told again.
   source.learning().then((state) => state.state === "running" && follow()).catch(() => {});
-  return {begin};
+  return {ask};
+}
+
+// How many corrected pairs are only begun.
+function begunText(begun, pairs) {
+  const all = pairs === 1 ? "The corrected pair" : begun >= pairs ? `All ${pairs.toLocaleString("en")} corrected pairs` : null;
+  if (all) return `${all} ${pairs === 1 ? "is" : "are"} not marked as done.`;
+  return `${begun.toLocaleString("en")} of ${counted(pairs, "corrected pair")} ${begun === 1 ? "is" : "are"} not marked as done.`;
 }
 
 // Where the new model is, and how to use it elsewhere; or why it is nowhere.
@@ -127,14 +166,16 @@ function gapText([, gap, primal]) {
 }
 
 // Whether it got better, in words, by pairs that were held out: only where chance would hardly do it.
-function outcome({pairs, held_out: heldOut, before, after, difference, verdict}) {
+function outcome({pairs, held_out: heldOut, known, before, after, difference, verdict}) {
   const from = `From ${counted(pairs, "corrected pair")}. `;
   const [old, now] = [rateOf(before), rateOf(after)];
+  if (known && (old === null || now === null)) return `${from}The model that it began with had learnt from them before, so they cannot tell whether it got better; correct others.`;
   if (old === null || now === null) return `${from}Too few pairs to say whether it got better; correct more, at best drawn at random.`;
   const [value, low, high] = difference;
   const change = old === now ? `stayed at ${percent(now)}` : `went from ${percent(old)} to ${percent(now)}`;
   const interval = `difference ${points(value)} points, 95 % interval ${points(low)} to ${points(high)}`;
-  return `${from}In ${counted(heldOut, "pair")}, each by weights that have not seen it, the error rate (AER) ${change} (${interval}): ${VERDICTS[verdict]}.`;
+  const others = known ? `The model that it began with had learnt from ${known.toLocaleString("en")} of them before. ` : "";
+  return `${from}${others}In ${counted(heldOut, "pair")}${known ? " of the others" : ""}, each by weights that have not seen it, the error rate (AER) ${change} (${interval}): ${VERDICTS[verdict]}.`;
 }
 
 const VERDICTS = {

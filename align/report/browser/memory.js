@@ -138,6 +138,7 @@ const SHOW_TESTS = {
   own: (pair) => pair.kind === "own",
   judged: (pair) => Boolean(referenceOf(pair)),
   annotated: (pair) => pair.annotated > 0,
+  begun: (pair) => pair.annotated === 1,
   done: (pair) => pair.annotated === 2,
   todo: (pair) => pair.annotated === 0,
 };

@@ -44,7 +44,9 @@ function makeClient(token) {
     headers: {"Content-Type": "application/json", ...(client.token ? {"X-Liaison-Token": client.token} : {})},
     body: JSON.stringify(body),
   }));
-  client.get = (path, parameters, signal) => answerOf(fetch(pathOf(path, parameters), {signal}));
+  client.get = (path, parameters, signal) => answerOf(fetch(pathOf(path, parameters), {
+    signal, headers: client.token ? {"X-Liaison-Token": client.token} : {},
+  }));
   return client;
 }
 
@@ -109,7 +111,7 @@ function serverSource(data, client) {
       return noted({});
     },
     run: async (run) => takeIn(await post("/run", {run})),
-    learn: () => post("/learn", {}),
+    learn: (onlyDone = false) => post("/learn", {done: onlyDone}),
     learning: () => get("/learn"),
     // The server was started again: write to it if it has the same annotator, and the same pairs under their numbers.
     async renew(pairs) {

@@ -5,7 +5,16 @@ async function showSummary(panel, source) {
   if (!answer) return;
   panel.replaceChildren(make("h2", {}, "Summary"),
     ...unfinished(panel, answer.linked ?? answer.pairs, answer.pairs, "Links are still being made"),
-    figureCards(answer), ...charts(answer), ...wordTables(answer));
+    ...begunNote(answer), figureCards(answer), ...charts(answer), ...wordTables(answer));
+}
+
+// Pairs that are corrected but not done: what nobody has looked at in them counts as right.
+function begunNote({begun, judged}) {
+  if (!begun) return [];
+  const [are, them] = begun === 1 ? ["is", "it"] : ["are", "them"];
+  return [make("p", {class: "unfinished", id: "begun"},
+    pairsLink(counted(begun, "corrected pair"), {show: "begun", order: "number"}), ` of the ${judged.toLocaleString("en")} judged ${are} not marked as done: `
+    + `links of the model that nobody has looked at yet count as right in ${them}, and the figures are too good by that.`)];
 }
 
 // Ask for what a view shows: null where it failed, which the view tells, or where another view has been turned to.

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -125,11 +126,35 @@ def test_what_was_taken_back_just_before_a_kill_leaves_the_gold_files(tmp_path, 
 
 
 def test_nothing_is_written_of_nothing(tmp_path, opened):
-    opened(tmp_path / "new" / "folder").close()
-    assert sorted(path.name for path in (tmp_path / "new" / "folder").iterdir()) == [
-        "ann.journal.jsonl",
-        "ann.lock",
-    ]
+    first = opened(tmp_path / "new" / "folder")
+    assert annotators_of(tmp_path / "new" / "folder") == []
+    first.close()
+    assert list((tmp_path / "new" / "folder").iterdir()) == []
+    again = opened(tmp_path / "new" / "folder")
+    again.change(HOUSE, State([]))
+    again.undo()
+    again.close()  # what was taken back was said
+    assert annotators_of(tmp_path / "new" / "folder") == ["ann"]
+
+
+def test_a_lock_that_was_taken_away_while_it_was_opened_holds_nobody_off(tmp_path, opened, monkeypatch):
+    """Whoever locks a file that has no name any more would not be seen by the next one."""
+    first = opened(tmp_path)
+    lock = os.open
+
+    def slow(path, *given):
+        descriptor = lock(path, *given)
+        if str(path).endswith(".lock"):
+            first.close()
+        return descriptor
+
+    with monkeypatch.context() as patched:
+        patched.setattr(os, "open", slow)
+        with pytest.raises(InputError, match="another server keeps the corrections of ann there"):
+            Annotations(tmp_path, "ann")
+    opened(tmp_path)
+    with pytest.raises(InputError, match="another server keeps the corrections of ann there"):
+        Annotations(tmp_path, "ann")
 
 
 @pytest.mark.parametrize("cut", [1, 2, 40, 100])
@@ -191,9 +216,11 @@ def test_a_damaged_journal_is_told_by_its_line(tmp_path, opened, old, new):
     assert opened(tmp_path).all() == []
 
 
-@pytest.mark.parametrize("name", ["", "a b", "../x", "a/b", "é", "x" * 41, "a.b"])
+@pytest.mark.parametrize("name", ["", "a b", "../x", "a/b", "é", "x" * 41, "a.b", "-x"])
 def test_what_is_no_name_of_an_annotator(tmp_path, name):
-    with pytest.raises(InputError, match="no name; give letters, digits, - and _, at most 40 of them"):
+    with pytest.raises(
+        InputError, match="no name; give letters, digits, - and _, at most 40 of them, first no -"
+    ):
         Annotations(tmp_path, name)
     assert list(tmp_path.iterdir()) == []
 
@@ -205,7 +232,7 @@ def test_two_servers_cannot_keep_the_same_corrections(tmp_path, opened):
         Annotations(tmp_path, "ann")
     opened(tmp_path, "other").change(HOUSE, State([]))
     first.close()
-    opened(tmp_path)
+    opened(tmp_path).change(DOG, State([]))
     assert annotators_of(tmp_path) == ["ann", "other"]
     assert annotators_of(None) == annotators_of(tmp_path / "none") == []
 
@@ -302,11 +329,14 @@ def test_gold_files_that_are_old_in_the_end_are_told_of(tmp_path, opened, monkey
 
 def test_tokens_with_spaces_leave_the_columns_in_their_places(tmp_path, opened):
     first = opened(tmp_path)
-    first.change(Subject("own", 1, ["a b", "c"], ["d"]), State([[1, 0, 1]]))
+    odd = ["a b", "c\td", "e\rf", "g\u2028h", "i\x85", "\x1cj\nk", "l\u00a0m"]
+    first.change(Subject("own", 1, odd, ["d"]), State([[1, 0, 1]]))
     first.close()
-    assert (tmp_path / "ann.source").read_text(encoding="utf-8") == "a\u00a0b c\n"
+    text = (tmp_path / "ann.source").read_text(encoding="utf-8")
+    assert text.splitlines() == [text[:-1]]
+    assert text[:-1].split(" ") == [re.sub(r"\s", "\u00a0", token) for token in odd]
     (pair,) = read_file(tmp_path / "ann.jsonl", format="jsonl")
-    assert pair.source == ["a b", "c"]
+    assert pair.source == odd
 
 
 # Writes changes as fast as it can, and tells the number of each when it is kept.

@@ -5,6 +5,7 @@ import errno
 import http.client
 import json
 import signal
+import socket
 import sqlite3
 import subprocess
 import sys
@@ -20,6 +21,7 @@ from align.explorer.desk import Desk
 from align.explorer.reading import LinksFile, Text
 from align.explorer.routes import UPLOAD_BYTES, Routes
 from align.explorer.server import MOST_BYTES, make_desk_server
+from align.explorer.summary import gap_curve_of
 from align.links import read_file
 from align.model.aligner import Aligner
 from align.model.folder import Model
@@ -153,6 +155,11 @@ def test_a_pair_that_is_pasted_is_kept(serve):
     rows = client.get("/pairs")[1]["rows"]
     assert [(row["kind"], row["number"]) for row in rows] == [("own", 1), ("own", 2)]
     assert client.get("/pair", id=1)[1]["pair"]["links"] == found["pairs"][0]["links"]
+    # They have the score that they would have in a file.
+    client.upload("tsv", b"the dog\tle chien\n")
+    client.desk.linker.wait()
+    scores = [client.get("/pair", id=pair)[1]["pair"]["score"] for pair in (1, 3)]
+    assert scores[0] == scores[1] == found["pairs"][0]["score"] > 0
 
 
 def test_correcting_undoing_and_doing_again(serve, tmp_path):
@@ -276,7 +283,8 @@ def test_learning_takes_effect_and_can_be_gone_back_from(serve):
     corrected(client)
     client.post("/edit", {"id": 1, "done": True})
     assert client.get("/summary")[1]["begun"] == len(GOLD) - 1
-    assert client.get("/learn")[1] == {"state": "idle", "passes": []}
+    said = {"pairs": 6, "begun": 5}
+    assert client.get("/learn")[1] == {"state": "idle", "passes": [], "next": said}
     assert client.post("/learn", {})[0] == 200
     client.desk.learning.wait()
     client.desk.linker.wait()
@@ -334,6 +342,8 @@ def test_a_learnt_model_is_kept_and_used_afterwards(serve, model, tmp_path):
     assert client.desk.runs()[1]["name"] == "toy, learnt from 6 pairs (ann.model-1)"
     weights = client.desk.linker.aligner(1).model.weights
     assert (Model.load(kept / "ann.model-1").weights == weights).all()
+    curve = gap_curve_of(kept / "ann.model-1")
+    assert curve == told["passes"] != []
     assert Aligner.load(kept / "ann.model-1").align(*NEW) == Aligner.load(model).align(*NEW)[:-1]
     # The next one has the next number; it begins with the model served, so it is the same.
     assert learnt(client)["saved"] == str(kept / "ann.model-2")
@@ -357,6 +367,7 @@ def test_a_learnt_model_is_kept_and_used_afterwards(serve, model, tmp_path):
     assert all(each.resources is served.resources for each in offered)
     assert all((each.weights == weights).all() for each in offered)
     assert client.get("/pair", id=len(GOLD) + 1, run=2)[1]["pair"]["links"] == last
+    assert client.get("/summary", run=1)[1]["gap_curve"] == curve
     assert client.get("/pairs", run=1)[1]["linked"] == len(GOLD) + 1
     # Its weights have seen the corrections: it is the model served that learns.
     client.post("/run", {"run": 1})
@@ -365,6 +376,32 @@ def test_a_learnt_model_is_kept_and_used_afterwards(serve, model, tmp_path):
     client.post("/annotator", {"name": "ben"})
     assert len(client.desk.runs()) == 4
     assert said[1].startswith(f"{kept / 'ben.model-7'}")
+
+
+def test_one_may_learn_from_the_pairs_that_are_done_alone(serve):
+    client = serve(LEARNT)
+    assert client.get("/learn")[1]["next"] == {"pairs": 0, "begun": 0}
+    corrected(client)
+    told = {"error": "no pair that is marked as done has a link: correct some pairs first"}
+    assert client.post("/learn", {"done": True}) == (409, told)
+    assert client.post("/learn", {"done": 1}) == (400, {"error": "done must be true or false"})
+    for pair in (1, 2):
+        client.post("/edit", {"id": pair, "done": True})
+    assert client.get("/learn")[1]["next"] == {"pairs": 6, "begun": 4}
+    assert client.get("/pairs", show="begun")[1]["total"] == client.get("/summary")[1]["begun"] == 4
+    assert client.post("/learn", {"done": True})[0] == 200
+    client.desk.learning.wait()
+    found = client.get("/learn")[1]
+    assert (found["state"], found["pairs"], found["begun"]) == ("done", 2, 0)
+
+
+def test_a_model_that_learnt_from_the_pairs_before_is_not_measured_by_them(serve, model, tmp_path):
+    Aligner.load(model).learn(GOLD).model.save(tmp_path / "old")
+    client = serve(LEARNT)
+    client.desk.linker.add(0, Aligner.load(tmp_path / "old"))
+    corrected(client)
+    told = learnt(client)
+    assert (told["pairs"], told["known"], told["before"], told["verdict"]) == (6, 6, None, None)
 
 
 def test_of_many_kept_models_the_newest_are_offered(serve, tmp_path):
@@ -518,6 +555,25 @@ def test_of_an_uploaded_file_that_is_wrong_in_its_middle_nothing_is_added(serve)
     assert client.get("/pairs")[1]["total"] == 304
 
 
+def test_a_second_file_is_refused_before_it_is_sent(serve):
+    client = serve(TSV)
+    told = (409, {"error": "pairs are being read already: wait for their end"})
+    with socket.create_connection(("127.0.0.1", client.port), timeout=60) as first:
+        head = (
+            f"POST /upload?format=tsv HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n"
+            f"X-Liaison-Token: {TOKEN}\r\nContent-Type: application/octet-stream\r\nContent-Length: 9\r\n\r\n"
+        )
+        first.sendall(head.encode() + b"not\t")
+        until = time.monotonic() + 60
+        while (found := client.upload("tsv", b"a\tb\n")) != told and time.monotonic() < until:
+            time.sleep(0.01)  # until the first one is seen
+        assert found == told
+        first.sendall(b"pas\n\n")
+        with first.makefile("rb") as answer:
+            assert b'{"pairs": ' in answer.read()
+    assert client.upload("tsv", b"a\tb\n") == (200, {"pairs": 1})
+
+
 def test_whoever_writes_needs_the_token_and_comes_from_the_page(serve):
     client = serve(TSV)
     body = {"id": 1, "done": True}
@@ -542,6 +598,46 @@ def test_who_is_refused_hears_why_whatever_the_size(serve):
     for _ in range(20):
         assert client.upload("tsv", b"x" * 2_000_000, X_Liaison_Token="other") == (403, told)
         assert client.post("/edit", {"x": "x" * 60_000}, X_Liaison_Token="other") == (403, told)
+
+
+def test_the_name_of_a_slip_of_the_pen_leaves_nothing(serve, tmp_path):
+    kept = tmp_path / "kept"
+    client = serve(TSV, folder=kept, annotator="ann")
+    client.post("/edit", {"id": 1, "done": True})
+    assert client.post("/annotator", {"name": "bne"})[1]["desk"]["annotators"] == ["ann", "bne"]
+    assert client.post("/annotator", {"name": "ben"})[1]["desk"]["annotators"] == ["ann", "ben"]
+    assert [path.name for path in kept.iterdir() if path.name.startswith("bne")] == []
+    client.post("/edit", {"id": 3, "done": True})
+    assert client.post("/annotator", {"name": "ann"})[1]["desk"]["annotators"] == ["ann", "ben"]
+    assert client.post("/annotator", {"name": "bne"})[0] == 200
+    assert client.post("/annotator", {"name": "ben"})[1]["desk"]["annotators"] == ["ann", "ben"]
+    assert client.get("/pair", id=3)[1]["annotation"]["done"]
+    status, found = client.post("/annotator", {"name": "../../ann"})
+    assert (status, found["error"][:21]) == (400, "annotator '../../ann'")
+
+
+def test_what_another_server_has_kept_meanwhile_is_compared(serve, tmp_path):
+    kept = tmp_path / "kept"
+    client = serve(TSV, folder=kept, annotator="ann")
+    dog = Subject("corpus", 1, *(side.split() for side in DOG.split("\t")))
+    house = Subject("corpus", 3, ["the", "red", "house"], ["la", "maison", "rouge"])
+    with contextlib.closing(Annotations(kept, "ben")) as ben:
+        ben.change(dog, State([[0, 0, 1]], True))
+        for pair in (1, 3):
+            client.post("/edit", {"id": pair, "changes": [[0, 1, "none"]], "done": True})
+        assert client.get("/agreement", a="ann", b="ben")[1]["pairs"] == 1
+        kappa = client.get("/agreement", a="ann", b="ben")[1]["f1"]
+        ben.change(house, State([[0, 0, 1]], True))
+        assert client.get("/agreement", a="ben", b="ann")[1]["pairs"] == 2
+        ben.change(dog, State([[1, 1, 1]], True))
+        assert client.get("/agreement", a="ann", b="ben")[1]["f1"] != kappa
+        ben.undo()
+        ben.undo()
+        ben.undo()
+        found = client.get("/agreement", a="ann", b="ben")[1]
+        assert (found["pairs"], found["begun"]) == (0, 0)
+        ben.redo()
+        assert client.get("/agreement", a="ann", b="ben")[1]["f1"] == kappa
 
 
 def test_a_correction_that_cannot_be_written_is_told_and_not_shown(serve, tmp_path, monkeypatch):

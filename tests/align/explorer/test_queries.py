@@ -162,9 +162,14 @@ def test_confidence_and_score_of_a_pair(desk):
     for name, place in (("confidence", 0), ("score", 1)):
         known = [row[place] for row in rows.values() if row[place] is not None]
         low, high = sorted(known)[len(known) // 4], max(known)
-        found = find(desk, **{name: f"{low}-{high}"})
-        # The largest value belongs to the last interval.
-        assert found == plain(desk, lambda pair, p=place, low=low: (rows[pair][p] or -1) >= low) != []
+        known_from = {pair for pair, row in rows.items() if row[place] is not None and row[place] >= low}
+        assert find(desk, **{name: f"{low}-1"}) == sorted(known_from) != []
+        # The largest value of all lies in an interval that begins with it, and in no other.
+        largest = {pair for pair, row in rows.items() if row[place] == high}
+        assert find(desk, **{name: f"{low}-{high}"}) == sorted(
+            known_from - largest if high < 1 else known_from
+        )
+        assert find(desk, **{name: f"{high}-1"}) == sorted(largest)
         found = find(desk, **{name: f"0-{low}"})
         assert found == plain(
             desk, lambda pair, p=place, low=low: (rows[pair][p] or 0) < low and rows[pair][p] is not None
@@ -177,6 +182,7 @@ def test_kinds_and_what_is_said(desk):
     assert find(desk, show="annotated") == sorted(mine) != []
     assert find(desk, show="todo") == plain(desk, lambda pair: pair not in mine)
     assert find(desk, show="done") == sorted(pair for pair, (_, done) in mine.items() if done)
+    assert find(desk, show="begun") == sorted(pair for pair, (_, done) in mine.items() if not done) != []
     assert find(desk, show="judged") == plain(desk, lambda pair: desk.truth(pair) is not None)
     assert find(desk, ids="7,3,3,9999") == [3, 7]
 

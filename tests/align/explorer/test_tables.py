@@ -73,6 +73,9 @@ def test_a_translation_that_the_model_has_not_has_empty_fields(found):
     ("text", "written"),
     [
         ("=1+1", "'=1+1"),
+        ("\t=1+1", "'\t=1+1"),
+        ("\r\n @x", "'\r\n @x"),
+        ("\t-1.5", "\t-1.5"),
         ("@SUM(A1)", "'@SUM(A1)"),
         ("-cmd|' /C calc'!A0", "'-cmd|' /C calc'!A0"),
         ("+x", "'+x"),
