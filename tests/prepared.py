@@ -19,6 +19,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from functools import cache
 from pathlib import Path
 
@@ -54,6 +55,19 @@ class Command:
                 self._said.append(file.read().decode())
                 file.close()
         return self.returncode
+
+    def line(self, timeout=60):
+        """Return the first line it prints, without its end, as soon as it has."""
+        until = time.monotonic() + timeout
+        while True:
+            ended = self.poll() is not None
+            # Where it writes next is told by the place in the file: reading must not move it.
+            said = self._said[1].encode() if ended else os.pread(self._files[1].fileno(), 1 << 16, 0)
+            if b"\n" in said:
+                return said.partition(b"\n")[0].decode()
+            assert not ended, f"it ended without a line: {self._said[2]}"
+            assert time.monotonic() < until, "it prints no line"
+            time.sleep(0.005)
 
     def poll(self):
         """Return the exit status, or None as long as it runs."""
@@ -137,8 +151,12 @@ def _become(about, handed):
 
 def _prepare():
     """Run the sample once: all stages are imported, and the kernels they call are loaded."""
+    from align.cli import serve  # noqa: F401 (and what it imports)
     from pipeline.run.command import main
     from tests.runs import FAST
+
+    with contextlib.suppress(ImportError):
+        import distributed  # noqa: F401
 
     settings = [word for each in FAST for word in ("--set", each)]
     with tempfile.TemporaryDirectory() as folder, contextlib.ExitStack() as quiet:

@@ -30,54 +30,96 @@ def browser():
         running.close()
 
 
+@pytest.fixture(scope="module")
+def windows(browser):
+    """Pages nobody looks at, wide ones and those of a telephone: to open a new one takes a second of work."""
+    return {False: [], True: []}
+
+
 @pytest.fixture
 def problems():
     """What pages have brought up: errors, warnings, their policy's too, dialogs, requests elsewhere."""
     return []
 
 
+def watchers(url, problems):
+    """Return what is to be heard of a page at an address, by the event."""
+    server = "/".join(url.split("/")[:3]) + "/"  # file:/// for a report, which may ask for itself only
+
+    def requested(request):
+        allowed = (
+            request.url.startswith(server)
+            if url.startswith("http:")
+            else request.url == url.partition("#")[0]
+        )
+        if not allowed and not request.url.startswith(("data:,", "data:image/svg+xml", "blob:")):
+            problems.append(f"requested: {request.url}")
+
+    def dialog(opened):
+        problems.append(f"dialog: {opened.message}")
+        # A page that is left with something unsaved asks first; the tests go on.
+        opened.accept() if opened.type == "beforeunload" else opened.dismiss()
+
+    return {
+        "console": lambda message: problems.append(message.text),
+        "pageerror": lambda error: problems.append(str(error)),
+        "dialog": dialog,
+        "request": requested,
+    }
+
+
+def empty(page, heard):
+    """Leave a page as a new one is: nothing is shown, pointed at, kept or heard."""
+    page.evaluate("0")  # what it has told until now is heard
+    for event, hear in heard.items():
+        page.remove_listener(event, hear)
+    page.unroute_all()
+    page.goto("about:blank")
+    page.mouse.move(-1, -1)
+    session = page.context.new_cdp_session(page)
+    session.send("Storage.clearDataForOrigin", {"origin": "*", "storageTypes": "all"})
+    session.detach()
+
+
 @pytest.fixture
-def open_page(browser, problems):
+def open_page(browser, windows, problems):
     """Return a function that opens a page; at the end none may have had problems."""
-    contexts = []
+    opened = {}
 
     def open_one(url, *, width=1400, height=900, dark=False):
-        context = browser.new_context(
-            viewport={"width": width, "height": height},
-            is_mobile=width < 500,
-            color_scheme="dark" if dark else "light",
-            reduced_motion="reduce",
-            locale="en-GB",
-            accept_downloads=True,
-        )
-        contexts.append(context)
-        server = "/".join(url.split("/")[:3]) + "/"  # file:/// for a report, which may ask for itself only
-
-        def requested(request):
-            allowed = (
-                request.url.startswith(server)
-                if url.startswith("http:")
-                else request.url == url.partition("#")[0]
-            )
-            if not allowed and not request.url.startswith(("data:,", "data:image/svg+xml", "blob:")):
-                problems.append(f"requested: {request.url}")
-
-        def dialog(opened):
-            problems.append(f"dialog: {opened.message}")
-            # A page that is left with something unsaved asks first; the tests go on.
-            opened.accept() if opened.type == "beforeunload" else opened.dismiss()
-
-        page = context.new_page()
-        page.on("console", lambda message: problems.append(message.text))
-        page.on("pageerror", lambda error: problems.append(str(error)))
-        page.on("dialog", dialog)
-        page.on("request", requested)
+        size, scheme = {"width": width, "height": height}, "dark" if dark else "light"
+        mobile = width < 500
+        if windows[mobile]:
+            page = windows[mobile].pop()
+            page.set_viewport_size(size)
+            page.emulate_media(color_scheme=scheme)
+        else:
+            page = browser.new_context(
+                viewport=size,
+                is_mobile=mobile,
+                color_scheme=scheme,
+                reduced_motion="reduce",
+                locale="en-GB",
+                accept_downloads=True,
+            ).new_page()
+        heard = watchers(url, problems)
+        opened[page] = mobile, heard
+        for event, hear in heard.items():
+            page.on(event, hear)
         page.goto(url)
         return page
 
+    def leave(page):
+        """Give a page back, before its server goes; one that was closed is gone."""
+        mobile, heard = opened.pop(page)
+        if not page.is_closed():
+            empty(page, heard)
+            windows[mobile].append(page)
+
+    open_one.leave = leave
     yield open_one
-    for context in contexts:
-        context.close()
+    for page in list(opened):
+        leave(page)
     assert problems == []
 
 

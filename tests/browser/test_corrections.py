@@ -291,3 +291,22 @@ def test_at_any_width_by_hand_of_a_finger(report, width, dark):
     assert page.evaluate(FAINT) == []
     page.click("#undo")
     assert kinds(page)[0][1] == ""
+
+
+def test_a_page_that_is_used_again_has_nothing_of_before(report, open_page):
+    """Its marks, what it is pointed at, what it has heard: as a new one, which takes a second of work."""
+    page = report(examples(), at="#gold-1", width=900, dark=True)
+    page.keyboard.press("e")
+    cell(page, 1, 3).click()
+    cell(page, 1, 3).hover()
+    page.route("**/*", lambda route: route.abort())
+    assert page.evaluate("localStorage.length") > 0
+    open_page.leave(page)
+    again = report(examples(), at="#gold-1")
+    assert again is page
+    assert again.evaluate("localStorage.length") == 0
+    assert kinds(again)[1][3] == ""
+    assert again.locator("#edit").get_attribute("aria-pressed") == "false"
+    assert again.evaluate("document.querySelectorAll('#matrix td:hover').length") == 0
+    assert again.evaluate("[innerWidth, innerHeight]") == [1400, 900]
+    assert again.evaluate("matchMedia('(prefers-color-scheme: dark)').matches") is False

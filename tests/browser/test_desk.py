@@ -3,9 +3,6 @@
 import contextlib
 import json
 import re
-import signal
-import subprocess
-import sys
 import time
 from pathlib import Path
 
@@ -13,6 +10,7 @@ import pytest
 from playwright.sync_api import expect
 
 from align.links.jsonl import read_jsonl
+from tests import prepared
 from tests.browser.examples import UNNAMED
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -44,18 +42,15 @@ def serving(model, folder, *more):
         ("other.align", OTHER),
     ):
         (folder / name).write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
-    command = [sys.executable, "-m", "align", "serve", "--model", str(model), "--port", "0"]
-    command += ["--source", str(folder / "text.en"), "--target", str(folder / "text.fr"), "--tokenized"]
-    command += ["--compare", str(folder / "other.align"), "--save", str(folder / "saved"), *more]
-    before = signal.signal(signal.SIGINT, signal.default_int_handler)
-    with subprocess.Popen(
-        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, encoding="utf-8"
-    ) as running:
-        signal.signal(signal.SIGINT, before)
-        try:
-            yield running, running.stdout.readline().strip()
-        finally:
-            running.kill()
+    words = ["-m", "align", "serve", "--model", str(model), "--port", "0"]
+    words += ["--source", str(folder / "text.en"), "--target", str(folder / "text.fr"), "--tokenized"]
+    words += ["--compare", str(folder / "other.align"), "--save", str(folder / "saved"), *more]
+    running = prepared.Command(words, cwd=ROOT)
+    try:
+        yield running, running.line()
+    finally:
+        running.kill()
+        running.wait()
 
 
 @pytest.fixture
@@ -74,7 +69,7 @@ def desk(tiny_model, tmp_path, open_page):
 
         yield open_desk
         for page in opened:  # before their server goes, or they would tell of it
-            page.context.close()
+            open_page.leave(page)
 
 
 def cell(page, source, target):

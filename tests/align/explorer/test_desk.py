@@ -7,8 +7,6 @@ import json
 import signal
 import socket
 import sqlite3
-import subprocess
-import sys
 import threading
 import time
 from urllib.parse import urlencode
@@ -25,6 +23,7 @@ from align.explorer.summary import gap_curve_of
 from align.links import read_file
 from align.model.aligner import Aligner
 from align.model.folder import Model
+from tests import prepared
 from tests.align import toy
 from tests.align.model.test_adapting import GOLD, NEW
 from tests.align.server import running
@@ -708,21 +707,14 @@ class Process:
     def __init__(self, model, text, folder, *, before="pass"):
         command = ["serve", "-m", str(model), "-i", str(text), "--save", str(folder), "--port", "0"]
         start = f"{before}\nimport sys\nfrom align.cli.main import main\nsys.exit(main())"
-        self.process = subprocess.Popen(
-            [sys.executable, "-c", start, *command], cwd=ROOT, stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE, text=True, encoding="utf-8",
-        )  # fmt: skip
-        port = int(self.process.stdout.readline().rsplit(":", 1)[1].rstrip("/\n"))
+        self.process = prepared.Command(["-c", start, *command], cwd=ROOT)
+        port = int(self.process.line().rsplit(":", 1)[1].rstrip("/"))
         page = Client(port).send("GET", "/")[2].decode()
         self.client = Client(port, token=page.split('"token":"')[1].split('"')[0])
 
     def end(self, number):
         self.process.send_signal(number)
-        self.process.wait(60)
-        self.process.stdout.close()
-        said = self.process.stderr.read()
-        self.process.stderr.close()
-        return said
+        return self.process.communicate(60)[1]
 
 
 def test_a_kill_and_a_new_start_lose_nothing(model, tmp_path):

@@ -15,13 +15,15 @@ import pytest
 from align.core.errors import WorkError
 from pipeline.stages.align.block import align_lines
 from pipeline.work import engine
-from tests import runs
+from tests import prepared, runs
 from tests.runs import ROOT
 
 pytest.importorskip("distributed")
 pytestmark = pytest.mark.slow
 
 FAST = ("--stage", "align", "--set", "lexicon.chains=2", "--set", "align.block=4")
+# ``python -m dask`` in a session of its own.
+DASK = "import os, runpy; os.setsid(); runpy.run_module('dask', run_name='__main__', alter_sys=True)"
 RESULTS = ("links.txt", "scores.txt", "links.parquet")
 
 
@@ -46,14 +48,17 @@ class Cluster:
             time.sleep(0.01)
 
     def _start(self, *words, code=ROOT):
+        given = {"cwd": self._folder, "env": {**os.environ, "PYTHONPATH": str(code)}}
+        words = (*words, "--no-dashboard")
+        if code == ROOT:
+            return prepared.Command(["-c", DASK, *words], **given)
         with open(self._folder / "cluster.log", "ab") as log:
             return subprocess.Popen(
-                [sys.executable, "-m", "dask", *words, "--no-dashboard"],
+                [sys.executable, "-m", "dask", *words],
                 stdout=log,
                 stderr=log,
-                cwd=self._folder,
-                env={**os.environ, "PYTHONPATH": str(code)},
                 start_new_session=True,
+                **given,
             )
 
     def add(self, *options, code=ROOT):
