@@ -23,6 +23,7 @@ from typing import Any
 from align.cli.arguments import add_model
 from align.cli.loading import chosen_model, first_use_told, load_aligner
 from align.cli.terminal import only_one_stdin, say
+from align.core import heap
 from align.core.errors import InputError, LiaisonError, WorkError
 from align.core.files import held, remove_left
 from align.core.signals import removed_after
@@ -37,6 +38,9 @@ from align.links import FORMATS
 from align.model.aligner import Aligner
 from align.model.shipped import bare_weights, find_model
 from align.report import Fact, as_json, model_facts, render
+
+# Bytes of blocks that are given back as soon as they are freed, and of what is kept: a server runs for days.
+_LARGE, _KEPT = 1 << 17, 1 << 20
 
 # What folders of scratch files are called first.
 _SCRATCH = "liaison-desk-"
@@ -90,6 +94,7 @@ def run(args: argparse.Namespace) -> int:
     """Serve until Ctrl-C."""
     check_name(args.annotator)
     text, names = _text(args)
+    heap.settle(large=_LARGE, kept=_KEPT)
     on_fault = say if "debug" in args else None
     with ExitStack() as stack:
         model = chosen_model(args.model, args.languages)

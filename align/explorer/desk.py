@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import threading
 import traceback
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
@@ -34,7 +33,7 @@ from align.explorer.learning import Learning, keep_model, kept_aligner, kept_mod
 from align.explorer.lexicon import Table
 from align.explorer.linking import Linker
 from align.explorer.requests import RequestError
-from align.explorer.store import NewLinks, NewPair, Store, tokens_of
+from align.explorer.store import NewLinks, NewPair, Store, pair_count, tokens_of
 from align.explorer.summary import gap_curve_of
 from align.links import Link
 from align.model.aligner import Aligner
@@ -47,9 +46,6 @@ MOST_TOKENS = 200
 
 # So many reasons of a link are sent, the largest first.
 _REASONS = 8
-
-# Selections whose pairs are kept, eight bytes a pair.
-_KEPT = 16
 
 # Pairs whose reasons are worked out at the same time: each takes some megabytes meanwhile.
 _SCORED_AT_ONCE = 2
@@ -122,9 +118,7 @@ class Desk:
         self._loading = threading.RLock()
         self._scoring = threading.BoundedSemaphore(_SCORED_AT_ONCE)
         self.ended = False
-        self._found: OrderedDict[Any, np.ndarray] = OrderedDict()
-        self._facts: dict[int, queries.Facts] = {}
-        self._finding = threading.Lock()
+        self._finder = queries.Finder()
         self._roots: dict[int, int] = {}
         self._kept: set[Path] = set()  # models learnt before, or here, that are among the runs
         self._keeping = threading.Lock()  # of that set, and of the folder's models
@@ -301,7 +295,7 @@ class Desk:
             except Exception as error:
                 if not self.ended:
                     self.trouble = (
-                        f"the text was read up to pair {self._count('pair')} only ({type(error).__name__}: "
+                        f"the text was read up to pair {self.pair_count()} only ({type(error).__name__}: "
                         f"{error}); corrections are kept, start the server again to see the rest"
                     )
                     if self._on_fault is not None:
@@ -375,30 +369,9 @@ class Desk:
         return found
 
     def found(self, wanted: queries.Selection) -> np.ndarray:
-        """Return the pairs that are looked for, in order; kept until something of it changes."""
-        versions = dict(self.store.versions)
-        text = " ".join([*(each.text for each in wanted.conditions), *queries.columns(wanted.order)])
-        # Texts of conditions and names of facts that depend on more than the pairs.
-        judged = ("j.", "annotation", "fault", "aer")
-        of_links = (*judged, "l.", "word_link", "unlinked", "links", "confidence", "trust", "changed")
-        key = (
-            *(wanted, self.store.annotator, versions["pairs"]),
-            versions["links"] if any(mark in text for mark in of_links) else None,
-            versions["annotations"] if any(mark in text for mark in judged) else None,
-        )
-        with self._finding:
-            if key in self._found:
-                self._found.move_to_end(key)
-                return self._found[key]
-            facts = self._facts.setdefault(wanted.run, queries.Facts(wanted.run))
-            facts.refresh(versions)
+        """Return the pairs that are looked for, in order."""
         with self.store.reading() as connection:
-            found = queries.find(connection, wanted, facts)
-        with self._finding:
-            self._found[key] = found
-            while len(self._found) > _KEPT:
-                self._found.popitem(last=False)
-        return found
+            return self._finder.find(connection, wanted)
 
     def pair(self, pair: int, run: int, other: int | None) -> dict[str, Any]:
         """Return all there is to show of a pair."""
@@ -610,7 +583,7 @@ class Desk:
     def told(self) -> dict[str, Any]:
         """Return what the page needs to know of the desk."""
         return {
-            "pairs": self._count("pair"),
+            "pairs": self.pair_count(),
             "annotators": self.annotators(),
             "annotator": self.annotations.name,
             "folder": None if self.folder is None else str(self.folder),
@@ -622,7 +595,7 @@ class Desk:
     def status(self) -> dict[str, Any]:
         """Return what goes on."""
         return {
-            "pairs": self._count("pair"),
+            "pairs": self.pair_count(),
             "linked": self.linked_count(self.current),
             "reading": None if self._progress is None else dict(self._progress),
             "learning": self.learning.told["state"],
@@ -632,10 +605,15 @@ class Desk:
             "trouble": self.annotations.trouble or self.trouble or self.linker.trouble,
         }
 
+    def pair_count(self) -> int:
+        """Return how many pairs there are."""
+        with self.store.reading() as connection:
+            return pair_count(connection)
+
     def linked_count(self, run: int) -> int:
         """Return how many pairs a run has linked."""
         with self.store.reading() as connection:
-            return int(connection.execute("SELECT COUNT(*) FROM links WHERE run = ?", (run,)).fetchone()[0])
+            return int(connection.execute("SELECT linked FROM run WHERE id = ?", (run,)).fetchone()[0])
 
     def said_count(self) -> dict[str, int]:
         """Return the ``pairs`` of which the annotator has said something, and those only ``begun``."""
@@ -652,10 +630,6 @@ class Desk:
             )
 
     # Inside
-
-    def _count(self, table: str) -> int:
-        with self.store.reading() as connection:
-            return int(connection.execute(f"SELECT COUNT(*) FROM {table}").fetchone()[0])
 
     def _linking_run(self) -> int:
         """Return the run of the model that links what is pasted: the current one, else the first."""

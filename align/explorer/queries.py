@@ -5,13 +5,25 @@ from __future__ import annotations
 import json
 import re
 import sqlite3
-from collections.abc import Mapping
+import threading
+from bisect import bisect_left
+from collections import OrderedDict
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from align.explorer.requests import RequestError, one_of, span, whole
-from align.explorer.store import BINS, SIDES, UNSPACED, hash_of
+from align.explorer.store import (
+    BINS,
+    SIDES,
+    UNSPACED,
+    changed_since,
+    hash_of,
+    links_of,
+    pair_count,
+    state_of,
+)
 from align.text.normalise import lookup_key
 
 SHOWN = ("all", "test", "train", "gold", "corpus", "own", "annotated", "begun", "done", "todo", "judged")
@@ -40,6 +52,12 @@ _TOKENS = 60
 # Rows of facts that are read at a time.
 _ROWS = 4096
 
+# Pairs that are looked at one by one where they have changed; more of them, and all are looked at anew.
+_MOST_MENDED = 256
+
+# Selections whose pairs are kept, and the pairs of all of them together, eight bytes each.
+_MOST_SELECTIONS, _MOST_KEPT = 16, 1_000_000
+
 _TERM = re.compile(r'"([^"]*)"?|[^\s"]+')
 
 # The mark of a link between two words in a parameter.
@@ -52,7 +70,10 @@ FILTERS = (
 
 
 class Condition(NamedTuple):
-    """A condition of SQL on a pair ``p``, its links ``l`` and how it is judged, ``j``; and its values."""
+    """A condition of SQL on a pair ``p``, its links ``l`` and how it is judged, ``j``; and its values.
+
+    Whether it holds of a pair depends on no other pair.
+    """
 
     text: str
     values: tuple[Any, ...] = ()
@@ -107,8 +128,7 @@ def selection(given: Mapping[str, str], *, current: int, annotator: str, runs: f
             found.append(make(run, side, lookup_key(word)))
     found += _within(given, run)
     if "ids" in given:
-        numbers = [whole(text, "ids") for text in given["ids"].split(",")]
-        found.append(Condition("p.id IN (SELECT value FROM json_each(?))", (json.dumps(numbers),)))
+        found.append(_one_of([whole(text, "ids") for text in given["ids"].split(",")]))
     differ = one_of(given.get("differ"), "differ", ("0", "1"), default="0") == "1"
     if other < 0 and (differ or "differ_link" in given):
         raise RequestError(400, "differ and differ_link need another run: give other")
@@ -122,35 +142,104 @@ def selection(given: Mapping[str, str], *, current: int, annotator: str, runs: f
     return Selection(run, tuple(found), order, None if other < 0 else other)
 
 
+class Finder:
+    """Finds pairs, and keeps what was found: then only pairs that have changed since are looked at again.
+
+    What is kept has the state of the file that it is right for, and is used by readers that see that state or
+    a later one. Threads may share it.
+    """
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[Selection, _Found] = OrderedDict()
+        self._facts: dict[int, Facts] = {}
+        self._lock = threading.Lock()
+
+    def find(self, connection: sqlite3.Connection, wanted: Selection) -> np.ndarray:
+        """Return the pairs that are looked for, in order; int64, shape (N,), not to be written to."""
+        state = state_of(connection)
+        with self._lock:
+            kept = self._kept.get(wanted)
+            facts = self._facts.setdefault(wanted.run, Facts(wanted.run))
+        changed = None
+        if kept is not None:
+            changed = changed_since(connection, kept.state, _depends(wanted), most=_MOST_MENDED)
+        if kept is None or changed is None:
+            pairs = find(connection, wanted, facts)
+        elif changed:
+            pairs = _mended(connection, wanted, kept.pairs, changed, facts)
+        else:
+            pairs = kept.pairs
+        with self._lock:
+            self._keep(wanted, _Found(state, pairs))
+        return pairs
+
+    def _keep(self, wanted: Selection, found: _Found) -> None:
+        """Keep what was found last, unless another reader saw a later state meanwhile."""
+        kept = self._kept.get(wanted)
+        if kept is None or kept.state <= found.state:
+            self._kept[wanted] = found
+        self._kept.move_to_end(wanted)
+        count = sum(len(each.pairs) for each in self._kept.values())
+        while (count > _MOST_KEPT and len(self._kept) > 1) or len(self._kept) > _MOST_SELECTIONS:
+            _, oldest = self._kept.popitem(last=False)
+            count -= len(oldest.pairs)
+
+
+class _Found(NamedTuple):
+    """What was found in a state of the file."""
+
+    state: int
+    pairs: np.ndarray
+
+
 def find(connection: sqlite3.Connection, wanted: Selection, facts: Facts | None = None) -> np.ndarray:
     """Return the pairs that are looked for, in order; int64, shape (N,).
 
     ``facts`` are what is known of pairs, where they are at hand.
     """
-    text = " AND ".join(condition.text for condition in wanted.conditions)
+    found = _matching(connection, wanted)
+    keys = (Facts(wanted.run) if facts is None else facts).keys(connection, wanted.order)
+    return _ordered(found, keys)
+
+
+def _matching(
+    connection: sqlite3.Connection, wanted: Selection, among: Sequence[int] | None = None
+) -> np.ndarray:
+    """Return the pairs that are looked for, of all or among some, sorted by number."""
+    conditions = list(wanted.conditions)
+    if among is not None:
+        conditions.append(_one_of(among))
+    text = " AND ".join(condition.text for condition in conditions)
     tables, bound = "pair p", []
     for name, table in (("l", "links"), ("j", "judged")):
         if f"{name}." in text:
             tables += f" LEFT JOIN {table} {name} ON {name}.run = ? AND {name}.pair = p.id"
             bound.append(wanted.run)
-    values = [value for condition in wanted.conditions for value in condition.values]
+    values = [value for condition in conditions for value in condition.values]
     rows = connection.execute(
         f"SELECT p.id FROM {tables} {f'WHERE {text}' if text else ''}", [*bound, *values]
     )
-    found = np.sort(np.fromiter((row[0] for row in rows), dtype=np.int64))
-    by = _ORDERS[wanted.order]
-    if not by or not len(found):
-        return found
-    known = Facts(wanted.run) if facts is None else facts
-    # The last key decides first.
-    keys = [key for name, largest in reversed(by) for key in _key(known.of(connection, name, found), largest)]
-    return found[np.lexsort([found, *keys])]
+    return np.sort(np.fromiter((row[0] for row in rows), dtype=np.int64))
 
 
-def _key(values: np.ndarray, largest: bool) -> tuple[np.ndarray, np.ndarray]:
-    """Return what sorts values up, or down, with those that are not known last."""
-    unknown = np.isnan(values)
-    return np.where(unknown, 0.0, -values if largest else values), unknown
+def _ordered(pairs: np.ndarray, keys: Sequence[np.ndarray]) -> np.ndarray:
+    """Return pairs, sorted by number, in the order of keys."""
+    return pairs[np.lexsort([key[pairs] for key in reversed(keys)])] if keys and len(pairs) else pairs
+
+
+def _mended(
+    connection: sqlite3.Connection, wanted: Selection, kept: np.ndarray, changed: Sequence[int], facts: Facts
+) -> np.ndarray:
+    """Return what is found, given what was found before some pairs changed."""
+    keys = facts.keys(connection, wanted.order)
+    left = kept[~np.isin(kept, changed)]
+    there = _ordered(_matching(connection, wanted, changed), keys)
+
+    def of_pair(pair: Any) -> tuple[Any, ...]:
+        return (*(key[pair] for key in keys), pair)
+
+    places = [bisect_left(left, of_pair(pair), key=of_pair) for pair in there]
+    return np.insert(left, places, there)
 
 
 class Facts:
@@ -164,66 +253,124 @@ class Facts:
 
     def __init__(self, run: int) -> None:
         self._run = run
-        self._columns: dict[str, np.ndarray] = {}
-        self._versions: dict[str, tuple[int, ...]] = {}
+        self._kept: dict[tuple[str, ...], _Table] = {}
 
-    def refresh(self, versions: Mapping[str, int]) -> None:
-        """Forget what may have changed since: see :attr:`align.explorer.store.Store.versions`."""
-        for names, (_, _, depends) in _FACTS.items():
-            version = tuple(versions[name] for name in depends)
-            for name in names:
-                if self._versions.get(name) != version:
-                    self._columns.pop(name, None)
-                    self._versions[name] = version
+    def keys(self, connection: sqlite3.Connection, order: str) -> list[np.ndarray]:
+        """Return what sorts pairs, the first key first, each of shape (N + 1,), by the number of the pair.
 
-    def of(self, connection: sqlite3.Connection, name: str, pairs: np.ndarray) -> np.ndarray:
-        """Return one fact of some pairs, float64, shape (N,)."""
-        if name == "id":
-            return pairs.astype(np.float64)
-        if name == "random":
+        Values that are not known come last, whether the largest comes first or not.
+        """
+        found = []
+        for name, largest in _ORDERS[order]:
+            values = self._of(connection, name)
+            unknown = np.isnan(values)
+            found += [unknown, np.where(unknown, 0.0, -values if largest else values)]
+        return found
+
+    def _of(self, connection: sqlite3.Connection, name: str) -> np.ndarray:
+        """Return one fact of all pairs, float64, shape (N + 1,)."""
+        if name in ("id", "random"):
+            ids = np.arange(pair_count(connection) + 1)
             # 53 bits are kept, which is all that an order needs.
-            return _mixed(pairs, 0).astype(np.float64)
+            return (_mixed(ids, 0) if name == "random" else ids).astype(np.float64)
         if name == "trust":
-            score = self.of(connection, "score", pairs)
-            return np.where(np.isnan(score), self.of(connection, "confidence", pairs), score)
-        column = self._columns.get(name)
-        if column is None:
-            self._columns |= self._read(connection, next(group for group in _FACTS if name in group))
-            column = self._columns[name]
-        inside = pairs < len(column)
-        return np.where(inside, column[np.where(inside, pairs, 0)], np.nan)
+            score = self._of(connection, "score")
+            return np.where(np.isnan(score), self._of(connection, "confidence"), score)
+        group = next(group for group in _FACTS if name in group)
+        return self._table(connection, group)[group.index(name)]
 
-    def _read(self, connection: sqlite3.Connection, names: tuple[str, ...]) -> dict[str, np.ndarray]:
-        question, of_run, _ = _FACTS[names]
-        (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM pair").fetchone()
-        table = np.full((last + 1, len(names)), np.nan)
-        rows = connection.execute(question, (self._run,) if of_run else ())
+    def _table(self, connection: sqlite3.Connection, group: tuple[str, ...]) -> np.ndarray:
+        """Return facts that are read together, float64, shape (facts, N + 1), of what the connection sees."""
+        state, count, kept = state_of(connection), pair_count(connection), self._kept.get(group)
+        changed = None
+        if kept is not None:
+            what = [links_of(self._run) if name == "links" else name for name in _FACTS[group].depends]
+            changed = changed_since(connection, kept.state, what, most=_MOST_MENDED)
+        if kept is None or changed is None:
+            values = np.full((len(group), count + 1), np.nan)
+            self._read(connection, group, values)
+        elif changed or kept.values.shape[1] <= count:
+            # A new table: other threads may be at work with the old one.
+            values = np.full((len(group), count + 1), np.nan)
+            values[:, : kept.values.shape[1]] = kept.values
+            values[:, changed] = np.nan
+            self._read(connection, group, values, changed)
+        else:
+            values = kept.values
+        # Of two readers the one who sees less may come last: what it keeps has its own state.
+        self._kept[group] = _Table(state, values)
+        return values
+
+    def _read(
+        self,
+        connection: sqlite3.Connection,
+        group: tuple[str, ...],
+        values: np.ndarray,
+        among: Sequence[int] | None = None,
+    ) -> None:
+        """Read facts of all pairs, or of some, into a table."""
+        given = _FACTS[group]
+        question = given.question
+        bound: list[Any] = [self._run] if given.of_run else []
+        if among is not None:
+            question += f" AND {given.pair} IN (SELECT value FROM json_each(?))"
+            bound.append(json.dumps(among))
+        rows = connection.execute(question, bound)
         while some := rows.fetchmany(_ROWS):
             found = np.array(some, dtype=np.float64)
-            table[found[:, 0].astype(np.int64)] = found[:, 1:]
-        return dict(zip(names, table.T.copy(), strict=True))
+            values[:, found[:, 0].astype(np.int64)] = found[:, 1:].T
 
 
-# Facts that are read together, each group with its question, whether that is of a run, and what changes it.
-# Indices answer the questions by themselves: links and tokens are not read.
-_FACTS: dict[tuple[str, ...], tuple[str, bool, tuple[str, ...]]] = {
-    ("confidence", "score", "changed"): (
+class _Table(NamedTuple):
+    """Facts in a state of the file."""
+
+    state: int
+    values: np.ndarray
+
+
+class _Question(NamedTuple):
+    """How facts are read together.
+
+    Indices answer the questions by themselves: links and tokens are not read.
+    """
+
+    question: str
+    pair: str  # the column of the pair's number
+    depends: tuple[str, ...]  # what changes them
+
+    @property
+    def of_run(self) -> bool:
+        """Whether they are a run's."""
+        return "links" in self.depends
+
+
+_FACTS = {
+    ("confidence", "score", "changed"): _Question(
         "SELECT pair, confidence, score, changed FROM links INDEXED BY links_facts WHERE run = ?",
-        True,
-        ("pairs", "links"),
+        "pair",
+        ("links",),
     ),
-    ("aer", "faults"): (
-        "SELECT pair, aer, wrong + missed FROM judged WHERE run = ?",
-        True,
-        ("pairs", "links", "annotations"),
+    ("aer", "faults"): _Question(
+        "SELECT pair, aer, wrong + missed FROM judged WHERE run = ?", "pair", ("links", "annotations")
     ),
-    ("words", "rarity"): ("SELECT id, words, rarity FROM pair INDEXED BY pair_facts", False, ("pairs",)),
+    ("words", "rarity"): _Question(
+        "SELECT id, words, rarity FROM pair INDEXED BY pair_facts WHERE TRUE", "id", ("pairs",)
+    ),
 }
 
 
-def columns(order: str) -> list[str]:
-    """Return what pairs are ordered by."""
-    return [column for column, _ in _ORDERS[order]]
+def _depends(wanted: Selection) -> list[str]:
+    """Return the kinds of changes that may change what is found."""
+    text = " ".join(
+        [*(each.text for each in wanted.conditions), *(name for name, _ in _ORDERS[wanted.order])]
+    )
+    # Texts of conditions and names of facts that depend on more than the pairs.
+    judged = any(mark in text for mark in ("j.", "annotation", "fault", "aer"))
+    linked = judged or any(
+        mark in text for mark in ("l.", "word_link", "unlinked", "links", "confidence", "trust", "changed")
+    )
+    runs = {wanted.run} if wanted.other is None else {wanted.run, wanted.other}
+    return ["pairs", *(links_of(run) for run in sorted(runs) if linked), *(["annotations"] if judged else [])]
 
 
 def whole_pair(
@@ -292,6 +439,10 @@ def _run(given: Mapping[str, str], name: str, runs: frozenset[int], default: int
     if run not in runs:
         raise RequestError(404, f"there is no run {run}")
     return run
+
+
+def _one_of(pairs: Sequence[int]) -> Condition:
+    return Condition("p.id IN (SELECT value FROM json_each(?))", (json.dumps(pairs),))
 
 
 def _shown(name: str, annotator: str) -> list[Condition]:

@@ -27,7 +27,7 @@ from align.explorer.requests import (
     sentences,
     whole,
 )
-from align.explorer.store import SIDES
+from align.explorer.store import SIDES, pair_count, state_of
 from align.explorer.summary import summary
 
 # Pairs of a page of the list.
@@ -143,7 +143,7 @@ class Routes:
                 run=wanted.run,
                 annotator=self.desk.store.annotator,
             )
-            (of,) = connection.execute("SELECT COUNT(*) FROM pair").fetchone()
+            of = pair_count(connection)
         return {
             "total": len(found),
             "of": of,
@@ -200,11 +200,11 @@ class Routes:
         if name == "agreement":
             for who in asked.values():
                 self.desk.catch_up(who)
-        key = (name, tuple(asked.items()), whole_lists, tuple(store.versions.values()), store.annotator)
-        kept = self._kept.get(key)
-        if kept is not None:
-            return kept
         with store.reading() as connection:
+            key = (name, tuple(asked.items()), whole_lists, state_of(connection), store.annotator)
+            kept = self._kept.get(key)
+            if kept is not None:
+                return kept
             if name == "summary":
                 curve = self.desk.gap_curves.get(asked["run"], ())
                 found = summary(connection, asked["run"], annotator=store.annotator, gap_curve=curve, **rows)

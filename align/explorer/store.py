@@ -4,6 +4,9 @@ The file is a temporary one and goes at the end; what has to last, the correctio
 :mod:`align.explorer.annotations`. Words are kept under :func:`~align.text.normalise.lookup_key`. Links are
 JSON: ``[[source, target, confidence], ...]`` of a run, ``[[source, target, 1 sure or 0 possible], ...]`` of
 annotators. Readers have connections of their own and never wait for a writer; writers come one at a time.
+
+Every change leaves a row for each pair that it touched. The number of the last one is the state of the file,
+as a reader sees it: what was calculated of an earlier state is mended for the pairs that changed since.
 """
 
 from __future__ import annotations
@@ -36,10 +39,15 @@ UNSPACED = re.compile(
 SCHEMA = """
 CREATE TABLE run (
     id INTEGER PRIMARY KEY, name TEXT NOT NULL, kind TEXT NOT NULL,  -- 'model' | 'links'
-    parent INTEGER                                                   -- the run it was learnt from
+    parent INTEGER,                                                  -- the run it was learnt from
+    linked INTEGER NOT NULL DEFAULT 0                                -- rows of links
+);
+CREATE TABLE change (
+    id INTEGER PRIMARY KEY, what TEXT NOT NULL,                      -- 'pairs', 'annotations' or links_of
+    pair INTEGER                                                     -- NULL: any pair
 );
 CREATE TABLE pair (
-    id INTEGER PRIMARY KEY, kind TEXT NOT NULL,                      -- 'corpus' | 'gold' | 'own'
+    id INTEGER PRIMARY KEY, kind TEXT NOT NULL,                      -- 1 to N; 'corpus' | 'gold' | 'own'
     number INTEGER NOT NULL, part TEXT NOT NULL DEFAULT '',
     source TEXT NOT NULL, target TEXT NOT NULL,                      -- surface tokens
     words INTEGER NOT NULL,                                          -- of both sides
@@ -96,9 +104,12 @@ CREATE TABLE unspaced (pair INTEGER PRIMARY KEY, source TEXT NOT NULL, target TE
 """
 
 # Kibibytes of pages that a connection keeps.
-_READER_CACHE, _WRITER_CACHE = 2048, 16384
+_READER_CACHE, _WRITER_CACHE = 2048, 4096
 
 _READERS = 8
+
+# Changes that are remembered: so many pairs or more are looked at anew all together.
+_REMEMBERED = 4096
 
 # Intervals of confidence, of equal width over [0, 1].
 BINS = 20
@@ -136,21 +147,11 @@ class Store:
         A new file.
     annotator : str
         Whose corrections pairs are judged against; pairs without any against the gold they came with.
-
-    Attributes
-    ----------
-    version : int
-        Grows with every change: what was calculated of an older one may be out of date.
-    versions : dict of str to int
-        The same of ``pairs``, ``links`` and ``annotations`` alone.
     """
 
     def __init__(self, path: Path, *, annotator: str = "annotator") -> None:
         self.path = path
         self.annotator = annotator
-        self.version = 0
-        self.versions = dict.fromkeys(("pairs", "links", "annotations"), 0)
-        self._touched: set[str] = set()
         self._idle: queue.LifoQueue[sqlite3.Connection] = queue.LifoQueue()
         self._places = threading.BoundedSemaphore(_READERS)
         self._lock = threading.RLock()
@@ -192,7 +193,6 @@ class Store:
             if self._writer.in_transaction:
                 yield self._writer
                 return
-            self._touched.clear()
             self._writer.execute("BEGIN IMMEDIATE")
             try:
                 yield self._writer
@@ -201,23 +201,22 @@ class Store:
                 if self._writer.in_transaction:  # a full disk has ended it already
                     self._writer.execute("ROLLBACK")
                 raise
-            self.version += 1
-            for name in self._touched:
-                self.versions[name] += 1
 
     def add_run(self, name: str, kind: str, *, parent: int | None = None) -> int:
         """Return the number of a new run, of a model or a file of links; the first is 0."""
         with self.writing() as connection:
             (number,) = connection.execute("SELECT COALESCE(MAX(id) + 1, 0) FROM run").fetchone()
-            connection.execute("INSERT INTO run VALUES (?, ?, ?, ?)", (number, name, kind, parent))
+            connection.execute(
+                "INSERT INTO run (id, name, kind, parent) VALUES (?, ?, ?, ?)", (number, name, kind, parent)
+            )
         return int(number)
 
     def add_pairs(self, pairs: Sequence[NewPair]) -> list[int]:
         """Keep pairs, with their words; return their numbers in this file, from 1 on."""
         with self.writing() as connection:
-            self._touched.add("pairs")
-            (last,) = connection.execute("SELECT COALESCE(MAX(id), 0) FROM pair").fetchone()
+            last = pair_count(connection)
             ids = list(range(last + 1, last + 1 + len(pairs)))
+            _note(connection, "pairs", ids)
             connection.executemany(
                 "INSERT INTO pair (id, kind, number, part, source, target, words, digest)"
                 " VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
@@ -244,7 +243,7 @@ class Store:
     def count_words(self) -> None:
         """Tell of each pair how rare its words are: the mean logarithm of their counts."""
         with self.writing() as connection:
-            self._touched.add("pairs")
+            _note(connection, "pairs", [None])
             connection.execute(
                 "UPDATE pair SET rarity = found.rarity FROM ("
                 " SELECT o.pair AS pair, SUM(o.words * c.log) / SUM(o.words) AS rarity FROM occurrence o JOIN"
@@ -255,8 +254,11 @@ class Store:
     def put_links(self, run: int, rows: Sequence[NewLinks]) -> None:
         """Keep the links of a run in some pairs, in place of earlier ones, and judge them."""
         with self.writing() as connection:
-            self._touched.add("links")
-            _forget_links(connection, run, [row.pair for row in rows])
+            _note(connection, links_of(run), [row.pair for row in rows])
+            forgotten = _forget_links(connection, run, [row.pair for row in rows])
+            connection.execute(
+                "UPDATE run SET linked = linked + ? WHERE id = ?", (len(rows) - forgotten, run)
+            )
             (parent,) = connection.execute("SELECT parent FROM run WHERE id = ?", (run,)).fetchone()
             before = {} if parent is None else _links_of(connection, parent, [row.pair for row in rows])
             connection.executemany(
@@ -283,7 +285,7 @@ class Store:
     def set_annotation(self, annotator: str, pair: int, links: Cells | None, *, done: bool = False) -> None:
         """Keep what an annotator says of a pair; None: nothing (any more)."""
         with self.writing() as connection:
-            self._touched.add("annotations")
+            _note(connection, "annotations", [pair])
             if links is None:
                 connection.execute(
                     "DELETE FROM annotation WHERE annotator = ? AND pair = ?", (annotator, pair)
@@ -302,7 +304,7 @@ class Store:
             rows = connection.execute(
                 "SELECT DISTINCT pair FROM annotation WHERE annotator IN (?, ?)", (annotator, self.annotator)
             )
-            self._touched.add("annotations")
+            _note(connection, "annotations", [None])
             self.annotator = annotator
             self.judge([pair for (pair,) in rows.fetchall()])
 
@@ -318,6 +320,59 @@ class Store:
                     connection.execute("DELETE FROM fault WHERE run = ? AND pair = ?", (run, pair))
                 known = [pair for pair in pairs if truths[pair] is not None]
                 _judge(connection, run, _links_of(connection, run, known), truths)
+
+
+def pair_count(connection: sqlite3.Connection) -> int:
+    """Return how many pairs there are, which is the number of the last one: none ever goes."""
+    return int(connection.execute("SELECT COALESCE(MAX(id), 0) FROM pair").fetchone()[0])
+
+
+def links_of(run: int) -> str:
+    """Return the kind of change that is one of the links of a run."""
+    return f"links {run}"
+
+
+def state_of(connection: sqlite3.Connection) -> int:
+    """Return a number that grows with every change, as of what the connection sees."""
+    return int(connection.execute("SELECT COALESCE(MAX(id), 0) FROM change").fetchone()[0])
+
+
+def changed_since(
+    connection: sqlite3.Connection, state: int, what: Iterable[str], *, most: int
+) -> list[int] | None:
+    """Return the pairs that have changed since a state, sorted; None where these are not known one by one.
+
+    Parameters
+    ----------
+    connection : sqlite3.Connection
+        In a transaction: what is returned leads from ``state`` to what it sees.
+    state : int
+        As of :func:`state_of`.
+    what : iterable of str
+        Kinds of changes: ``pairs``, ``annotations``, :func:`links_of` runs.
+    most : int
+        Where more pairs than these have changed they are not returned either.
+    """
+    first, last = connection.execute(
+        "SELECT COALESCE(MIN(id), 1), COALESCE(MAX(id), 0) FROM change"
+    ).fetchone()
+    if not first - 1 <= state <= last:
+        return None
+    rows = connection.execute(
+        "SELECT DISTINCT pair FROM change WHERE id > ? AND what IN (SELECT value FROM json_each(?)) LIMIT ?",
+        (state, json.dumps(list(what)), most + 1),
+    )
+    found = [pair for (pair,) in rows]
+    return None if len(found) > most or None in found else sorted(found)
+
+
+def _note(connection: sqlite3.Connection, what: str, pairs: Sequence[int | None]) -> None:
+    """Write down of which pairs something is about to change; None stands for any."""
+    connection.executemany(
+        "INSERT INTO change (what, pair) VALUES (?, ?)",
+        ((what, pair) for pair in (pairs if len(pairs) <= _REMEMBERED else [None])),
+    )
+    connection.execute("DELETE FROM change WHERE id <= (SELECT MAX(id) FROM change) - ?", (_REMEMBERED,))
 
 
 def truth_of(connection: sqlite3.Connection, pair: int, annotator: str) -> list[list[int]] | None:
@@ -418,9 +473,10 @@ def _unlinked(
                 yield run, side, word, row.pair, count
 
 
-def _forget_links(connection: sqlite3.Connection, run: int, pairs: Sequence[int]) -> None:
-    """Take out what a run has of some pairs."""
-    for pair, links in _links_of(connection, run, pairs).items():
+def _forget_links(connection: sqlite3.Connection, run: int, pairs: Sequence[int]) -> int:
+    """Take out what a run has of some pairs; return how many of them it had linked."""
+    before = _links_of(connection, run, pairs)
+    for pair, links in before.items():
         tokens = tokens_of(connection, pair)
         assert tokens is not None
         old = NewLinks(pair, *tokens, links)
@@ -435,6 +491,7 @@ def _forget_links(connection: sqlite3.Connection, run: int, pairs: Sequence[int]
             [row[:4] for row in _unlinked(run, [old], words)],
         )
         connection.execute("DELETE FROM links WHERE run = ? AND pair = ?", (run, pair))
+    return len(before)
 
 
 def _links_of(connection: sqlite3.Connection, run: int, pairs: Iterable[int]) -> dict[int, list[list[Any]]]:

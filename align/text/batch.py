@@ -18,7 +18,10 @@ import numpy as np
 
 from align.core.ragged import rows_at
 from align.text.normalise import CleanText, clean, count_changes, lookup_key, replace_in_place
-from align.text.processor import REMEMBERED, TextProcessor, before_numbers
+from align.text.processor import TextProcessor, before_numbers
+
+# Distinct chunks, and tokens, that are remembered: about 100 MB.
+REMEMBERED = 150_000
 
 _SPACE, _LINE_FEED = 0x20, 0x0A
 

@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-import ctypes
 import gc
 import importlib
 import sys
-from functools import cache
-from typing import Any
+
+from align.core import heap
 
 # What numpy, zipfile and codecs load the first time that they need it: loaded among the words of a corpus,
 # these modules would keep 20 MB of freed memory with the process.
 _LOADED_LATE = ("numpy.ma", "encodings.cp437", "encodings.utf_32_le")
-
-# Parameters of glibc's mallopt (malloc.h).
-_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
 
 # Blocks below the first, in bytes, come from the heap, and so much of it is kept when it is freed. What glibc
 # settles on by itself gives arrays of a few megabytes back after each use: to get them again as zeros took a
@@ -25,15 +21,11 @@ _LARGE, _KEPT = 32 << 20, 64 << 20
 def prepare() -> None:
     """Settle where memory comes from, before there are threads and text.
 
-    The C library gives each thread a heap of its own, which keeps up to 64 MB that no trimming reaches: here
-    all threads share one, which keeps what is asked for again and again.
+    All threads share one heap, which keeps what is asked for again and again.
     """
     for name in _LOADED_LATE:
         importlib.import_module(name)
-    function = _of_c_library("mallopt")
-    if function is not None:
-        for parameter, value in ((_ARENA_MAX, 1), (_MMAP_THRESHOLD, _LARGE), (_TRIM_THRESHOLD, _KEPT)):
-            function(parameter, value)
+    heap.settle(large=_LARGE, kept=_KEPT)
 
 
 def give_back() -> None:
@@ -51,20 +43,4 @@ def give_back() -> None:
     arrow = sys.modules.get("pyarrow")
     if arrow is not None:
         arrow.default_memory_pool().release_unused()
-    trim()
-
-
-def trim() -> None:
-    """Give back what is free."""
-    function = _of_c_library("malloc_trim")
-    if function is not None:
-        function(0)
-
-
-@cache
-def _of_c_library(name: str) -> Any:
-    """Return a function of the C library, None where it has none (not glibc)."""
-    try:
-        return getattr(ctypes.CDLL(None), name)
-    except (OSError, AttributeError, TypeError):
-        return None
+    heap.trim()

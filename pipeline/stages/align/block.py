@@ -11,6 +11,7 @@ from threading import Lock
 
 import numpy as np
 
+from align.core import heap
 from align.core.arrays import load_rows
 from align.core.errors import WorkError
 from align.core.ragged import SIDES
@@ -23,7 +24,6 @@ from align.model.alignments import Alignments
 from align.statistics.posteriors import Posteriors
 from pipeline.stages.align.links_table import rows_of
 from pipeline.work.manifest import made_of
-from pipeline.work.memory_release import trim
 
 # Threads that begin together load one model.
 _LOADING = Lock()
@@ -107,7 +107,7 @@ def load_aligner(model: str, fingerprint: str) -> Aligner:
     aligner = Aligner.load(model)
     resources = aligner.model.resources
     _ = resources.source_words.whole, resources.target_words.whole  # made here, and not by every thread
-    trim()  # a third of what that took
+    heap.trim()  # a third of what that took
     if model_fingerprint(Path(model)) != fingerprint:
         raise WorkError(
             f"{model}: a worker sees another model there than the run does; "

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from typing import Annotated
 
+from align.core import heap
 from align.core.ragged import SIDES
 from align.data.vocabulary import Vocabulary
 from align.model.checksums import UNCHECKED
@@ -23,7 +24,6 @@ from pipeline.stages.lexicon.prior_model import load_prior, local_files, prior_c
 from pipeline.stages.lexicon.sampling import MAX_CHAINS, sample_links
 from pipeline.stages.lexicon.selection import Selection
 from pipeline.stages.lexicon.tables import make_tables
-from pipeline.work import memory_release
 from pipeline.work.stage import StageContext
 
 __all__ = ["local_files", "run"]
@@ -93,7 +93,7 @@ def run(
     model1 = {"iterations": iterations, "smoothing": smoothing, "min_probability": min_probability}
     used = make_tables(context, selection, old, {**model1, "prior_weight": prior_weight})
     del selection
-    memory_release.trim()
+    heap.trim()
     lexicon = Lexicon.load(context.folder, mapped=True)
     context.say(f"{lexicon.cells} word pairs kept")
     if chains:

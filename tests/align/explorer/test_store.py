@@ -156,10 +156,7 @@ def test_what_fails_half_way_leaves_nothing(store):
 
     with pytest.raises(IndexError):
         write()
-    assert rows(store, "SELECT * FROM pair") == []
-    assert store.version == 1
-    store.add_pairs([HOUSE])
-    assert store.version == 2
+    assert rows(store, "SELECT * FROM pair") == rows(store, "SELECT * FROM change") == []
 
 
 def test_readers_see_one_state_and_wait_for_nobody(store):
@@ -185,3 +182,14 @@ def test_text_of_any_script_comes_back(store):
     store.add_pairs([NewPair("own", 1, odd, odd)])
     (row,) = rows(store, "SELECT source FROM pair")
     assert json.loads(row[0]) == odd
+
+
+def test_what_a_run_has_linked_is_counted(store):
+    store.add_pairs([HOUSE, GOLD])
+    for name in ("one", "two"):
+        store.add_run(name, "model")
+    linked(store, 0, 1, [])
+    linked(store, 0, 1, [[0, 0, 0.5]])
+    linked(store, 0, 2, [])
+    linked(store, 1, 2, [])
+    assert rows(store, "SELECT linked FROM run ORDER BY id") == [(2,), (1,)]

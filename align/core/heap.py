@@ -1,0 +1,46 @@
+"""The C library's heap: how much of what was freed the process keeps."""
+
+from __future__ import annotations
+
+import ctypes
+from functools import cache
+from typing import Any
+
+# Parameters of glibc's mallopt (malloc.h).
+_ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
+
+
+def settle(*, large: int, kept: int) -> None:
+    """Have all threads share one heap, that keeps little; to be called before there are threads.
+
+    The C library (glibc) gives each thread a heap of its own, which keeps up to 64 MB that no trimming
+    reaches, and raises the size from which blocks are given back at once with each large block that is freed.
+    Where the C library is another one nothing is done.
+
+    Parameters
+    ----------
+    large : int
+        Blocks of so many bytes and more do not come from the heap: they are given back when they are freed.
+    kept : int
+        So many free bytes at the end of the heap are kept.
+    """
+    function = _of_c_library("mallopt")
+    if function is not None:
+        for parameter, value in ((_ARENA_MAX, 1), (_MMAP_THRESHOLD, large), (_TRIM_THRESHOLD, kept)):
+            function(parameter, value)
+
+
+def trim() -> None:
+    """Give back what is free, also between blocks in use."""
+    function = _of_c_library("malloc_trim")
+    if function is not None:
+        function(0)
+
+
+@cache
+def _of_c_library(name: str) -> Any:
+    """Return a function of the C library, None where it has none (not glibc)."""
+    try:
+        return getattr(ctypes.CDLL(None), name)
+    except (OSError, AttributeError, TypeError):
+        return None

@@ -1,0 +1,47 @@
+"""The heap keeps little of what threads have freed, once it was settled."""
+
+import subprocess
+import sys
+
+import pytest
+
+from tests.conftest import ROOT
+
+# Threads free arrays of 0.3 MB of which every eighth stays, twice.
+PROGRAM = """
+import sys, threading, re
+import numpy as np
+from align.core import heap
+if sys.argv[1] == "settled":
+    heap.settle(large=1 << 17, kept=1 << 17)
+
+def resident():
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return int(re.search(r"VmRSS:\\s+(\\d+)", file.read())[1]) // 1024
+
+kept = []
+
+def work():
+    np.ones(3 << 20)  # 24 MB freed: from now on glibc takes blocks of that size from the heap
+    arrays = [np.ones(40_000) for _ in range(160)]
+    kept.append(arrays[::8])
+
+before = resident()
+for _ in range(2):
+    threads = [threading.Thread(target=work) for _ in range(4)]
+    [thread.start() for thread in threads]
+    [thread.join() for thread in threads]
+print(resident() - before)
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc; only glibc has mallopt")
+def test_what_threads_have_freed_is_given_back():
+    grown = {}
+    for how in ("settled", "as it is"):
+        command = [sys.executable, "-c", PROGRAM, how]
+        told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+        grown[how] = int(told.stdout)
+    # 8 times 20 arrays of 0.3 MB are still there: 49 MB.
+    assert 45 <= grown["settled"] <= 60
+    assert grown["as it is"] > grown["settled"] + 40
