@@ -188,7 +188,10 @@ def test_functions_are_short_enough_to_be_understood_at_once():
 
 
 # What else warns, and of what: a user of the library is to know of it.
-WARNS = {"align/model/aligner.py": "warnings.warn"}  # weights are loaded in place of a model
+WARNS = {
+    "align/model/aligner.py": "warnings.warn",  # weights are loaded in place of a model
+    "align/estimators/matching_ssvm.py": "warnings.warn",  # the passes ended before it converged
+}
 
 
 def test_only_the_command_line_of_the_method_prints():

@@ -3,6 +3,6 @@
 Nothing of that library is needed; its tools (pipelines, searches, cross-validation) take these objects.
 """
 
-from align.estimators.matching_ssvm import MatchingSSVM
+from align.estimators.matching_ssvm import MatchingSSVM, NotConvergedWarning
 
-__all__ = ["MatchingSSVM"]
+__all__ = ["MatchingSSVM", "NotConvergedWarning"]

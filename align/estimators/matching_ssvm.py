@@ -21,6 +21,7 @@ References
 from __future__ import annotations
 
 import hashlib
+import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -43,6 +44,7 @@ from align.model.own_text import UNKNOWN_LANGUAGES, learn, no_text
 from align.model.pairs import SideText, as_text, look_up
 from align.model.shipped import DEFAULT, find_weights
 from align.model.weights import Weights, names_of
+from align.problems.matching import COST_FN, COST_FP
 from align.solvers import SOLVERS, OptionError, Progress, Solver, links_a_word
 
 Pairs = Iterable[tuple[Text, Text]]
@@ -97,6 +99,10 @@ _WANTED = {
 }  # fmt: skip
 
 
+class NotConvergedWarning(UserWarning):
+    """The passes ended before the duality gap was within the tolerance."""
+
+
 class MatchingSSVM(Parameters):
     """A word aligner that is learnt from pairs linked by hand.
 
@@ -112,6 +118,7 @@ class MatchingSSVM(Parameters):
         which with few pairs stays nearer to known weights.
     passes : int or None
         At most so many passes over the linked pairs, >= 1. None: as many as the solver takes by itself.
+        :class:`NotConvergedWarning` tells where they were too few.
     tolerance : float
         The solver stops where the duality gap is at most this share of the objective, in [0, 1).
     cost_fn, cost_fp : float
@@ -158,11 +165,11 @@ class MatchingSSVM(Parameters):
         self,
         *,
         solver: str = "bcfw",
-        lam: float | None = 0.01,
+        lam: float | None = Solver.lam,
         passes: int | None = None,
-        tolerance: float = 1e-3,
-        cost_fn: float = 3.0,
-        cost_fp: float = 1.0,
+        tolerance: float = Solver.tolerance,
+        cost_fn: float = COST_FN,
+        cost_fp: float = COST_FP,
         fertility: int | None = None,
         groups: Sequence[str] | None = None,
         weights: str | Path = DEFAULT,
@@ -215,6 +222,11 @@ class MatchingSSVM(Parameters):
         MatchingSSVM
             This one.
 
+        Warns
+        -----
+        NotConvergedWarning
+            If the passes ended before the duality gap was within the tolerance.
+
         Raises
         ------
         InputError
@@ -247,6 +259,12 @@ class MatchingSSVM(Parameters):
             on_pass=on_pass,
         )
         self._keep(task, found, base)
+        if found.fit.shortfall:
+            warnings.warn(
+                f"MatchingSSVM: {found.fit.shortfall}; raise passes, lam or tolerance",
+                NotConvergedWarning,
+                stacklevel=2,
+            )
         return self
 
     def predict(self, pairs: Pairs) -> list[list[tuple[int, int]]]:

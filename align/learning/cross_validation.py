@@ -22,7 +22,7 @@ from align.features import Edges
 from align.matching.decoding import decode, score
 from align.problems.labels import Labels
 from align.problems.linear_program import LinearProgramProblem
-from align.problems.matching import MatchingProblem
+from align.problems.matching import COST_FN, COST_FP, MatchingProblem
 from align.problems.protocol import Summing
 from align.solvers.block import BlockFrankWolfe
 from align.solvers.loop import Solver
@@ -69,8 +69,8 @@ class Learner:
     edges: Edges
     labels: Labels
     solver: Solver[Any] = field(default_factory=BlockFrankWolfe)
-    cost_fn: float = 3.0
-    cost_fp: float = 1.0
+    cost_fn: float = COST_FN
+    cost_fp: float = COST_FP
     max_fertility: int = 1
     origin: np.ndarray | None = None
     oracle: str = "assignment"

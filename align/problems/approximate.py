@@ -28,7 +28,7 @@ References
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -50,7 +50,8 @@ class Found(NamedTuple):
 class ApproximateOracle(Protocol):
     """Find a vertex of block i whose value at w is near the maximum, and say how near.
 
-    ``allowed`` >= 0 is the shortfall that would do: an oracle that can choose may stop there.
+    ``allowed`` >= 0 is the shortfall that would do: an oracle that can choose may stop there. One that keeps
+    something from call to call has a method ``forget()``, which is called before a run.
     """
 
     def __call__(self, w: np.ndarray, i: int, allowed: float) -> Found:
@@ -79,8 +80,8 @@ class ApproximateProblem:
     Attributes
     ----------
     steps : int
-        Vertices found so far, in all runs: each run with a ``curvature`` wants a problem of its own. Who
-        resumes one sets it to ``state.passes * n``.
+        Vertices found in the last run, from where it was resumed. The k of the error allowed counts those
+        before, too.
     exactly : int
         How many of them the exact oracle had to find.
     worst, total : float
@@ -102,14 +103,22 @@ class ApproximateProblem:
         self.exact, self.find, self.delta, self.curvature = exact, find, delta, curvature
         self.n, self.d, self.nonnegative = exact.n, exact.d, exact.nonnegative
         self.summing: Summing | None = getattr(exact, "summing", None)
+        self.begin_run(0)
+
+    def begin_run(self, steps: int) -> None:
+        """Count anew, after so many steps of the run that is resumed; cached vertices are forgotten."""
+        self._before = steps
         self.steps, self.exactly, self.worst, self.total = 0, 0, 0.0, 0.0
+        forget = getattr(self.find, "forget", None)
+        if forget is not None:
+            forget()
 
     @property
     def allowed(self) -> float:
         """The shortfall that the next step may have."""
         if self.curvature is None:
             return self.delta
-        return self.delta * self.curvature / (self.steps / self.n + 2.0)
+        return self.delta * self.curvature / ((self._before + self.steps) / self.n + 2.0)
 
     def oracle(self, w: np.ndarray, i: int) -> Vertex:
         """Return a vertex of block i that is good enough for the next step."""
@@ -133,11 +142,6 @@ class ApproximateProblem:
     def oracles(self, w: np.ndarray, block: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Return the maximising vertices, exactly, as of :class:`~align.problems.protocol.Problem`."""
         return self.exact.oracles(w, block)
-
-
-def step_oracles(problem: Problem) -> Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]:
-    """Return what finds the vertices of steps: the problem's own ``step_oracles``, else ``oracles``."""
-    return getattr(problem, "step_oracles", problem.oracles)
 
 
 def suboptimality_bound(
@@ -280,6 +284,9 @@ class CachedVertices:
     The maximum H_i changes with w no faster than the longest |psi_i(y)|: H_i(w) <= H_i(u) + R_i |w - u|, u
     the weights of the last exact call. That, less the value of the cached vertex, bounds the shortfall.
 
+    Each run starts without vertices, one that is resumed as well: its steps are as good, but need not be
+    those of a run in one go.
+
     Parameters
     ----------
     problem : Problem
@@ -291,7 +298,7 @@ class CachedVertices:
     Attributes
     ----------
     calls : int
-        Calls of the exact oracle.
+        Calls of the exact oracle in the last run.
 
     Raises
     ------
@@ -303,9 +310,14 @@ class CachedVertices:
         self._radius = np.broadcast_to(np.asarray(radius, dtype=np.float64), (problem.n,))
         if room < 1 or not (np.isfinite(self._radius).all() and (self._radius >= 0).all()):
             raise ValueError("approximate oracle: give room of 1 or more and radii of 0 or more")
-        self._problem, self._room, self.calls = problem, room, 0
-        self._known: list[list[Vertex]] = [[] for _ in range(problem.n)]
-        self._asked: list[tuple[np.ndarray, float] | None] = [None] * problem.n
+        self._problem, self._room = problem, room
+        self.forget()
+
+    def forget(self) -> None:
+        """Start without vertices."""
+        self.calls = 0
+        self._known: list[list[Vertex]] = [[] for _ in range(self._problem.n)]
+        self._asked: list[tuple[np.ndarray, float] | None] = [None] * self._problem.n
 
     def __call__(self, w: np.ndarray, i: int, allowed: float) -> Found:
         """Return the best cached vertex, or what the exact oracle finds."""

@@ -29,6 +29,9 @@ from align.problems.flows import FlowPolytope
 from align.problems.labels import Labels
 from align.problems.protocol import NoPolytopeError
 
+# Costs of a missed sure link and of a wrong link where nobody says: the one place that states them.
+COST_FN, COST_FP = 3.0, 1.0
+
 # What an edge is to the loss.
 WRONG, SURE, FREE = 0, 1, 2
 
@@ -120,8 +123,8 @@ class MatchingProblem(CompiledProblem):
         edges: Edges,
         labels: Labels,
         *,
-        cost_fn: float = 3.0,
-        cost_fp: float = 1.0,
+        cost_fn: float = COST_FN,
+        cost_fp: float = COST_FP,
         pairs: np.ndarray | None = None,
         max_fertility: int = 1,
     ) -> None:

@@ -46,6 +46,10 @@ class Value(NamedTuple):
     gap: float
 
 
+class WeakDualityError(ValueError):
+    """The primal is below the dual: the oracle, the polytope or a vertex is not that of the problem."""
+
+
 class NotFiniteError(ValueError):
     """Primal, dual or gap is NaN or infinite: a cost or feature is too large, or lam too small or large."""
 
@@ -130,8 +134,8 @@ def value(
 
     Raises
     ------
-    NotFiniteError
-        If one of them is NaN or infinite.
+    NotFiniteError, WeakDualityError
+        As of :func:`certified`.
     """
     lower = dual(w, ell, lam, origin=origin)
     moved = w if origin is None else w - origin
@@ -149,13 +153,20 @@ def certified(primal: float, lower: float, gap: float, terms: float) -> Value:
     ------
     NotFiniteError
         If one of them is NaN or infinite.
+    WeakDualityError
+        If the gap is negative by more than rounding.
     """
     if not (math.isfinite(primal) and math.isfinite(lower) and math.isfinite(gap)):
         raise NotFiniteError(
             f"the objective is no finite number (primal {primal:g}, duality gap {gap:g}); lower the costs of "
             "links or scale the features to about 1, or choose lam nearer to 0.01"
         )
-    assert gap >= -1e-9 * (1.0 + terms), f"weak duality is broken: gap {gap}"
+    if gap < -1e-9 * (1.0 + terms):
+        raise WeakDualityError(
+            f"weak duality is broken: gap {gap:.3g}, primal {primal:g}, dual {lower:g}: the oracle does not "
+            "find the maximum, or it and the polytope are of different labellings; compare oracle(w, i) with "
+            "a list of all labellings of a small block"
+        )
     return Value(max(primal, lower), lower, max(gap, 0.0))
 
 

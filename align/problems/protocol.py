@@ -37,6 +37,12 @@ class Problem(Protocol):
     Kernels make the passes of a solver compiled ones (:mod:`align.problems.compiled`). An attribute
     ``summing`` (:data:`Summing`, or None) has sums over all blocks made on threads or on other machines; they
     are the same bits.
+
+    ``oracles`` measures. Steps of one block ask ``oracle``, steps of several blocks at the same weights
+    ``step_oracles`` where the problem has it (:func:`step_oracles`), else ``oracles``. So a problem whose
+    steps may do with less than the maximum has an ``oracle`` and ``step_oracles`` of its own
+    (:class:`align.problems.approximate.ApproximateProblem`). What such a problem keeps from step to step it
+    takes anew in ``begin_run`` (:func:`begin_run`).
     """
 
     @property
@@ -71,6 +77,28 @@ class Problem(Protocol):
         Errors are those of :meth:`oracle`.
         """
         ...
+
+
+Oracles: TypeAlias = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]
+
+
+def step_oracles(problem: Problem) -> Oracles | None:
+    """Return a problem's own ``step_oracles(w, block)``, of the form of ``oracles`` for one w (d,), or None.
+
+    They are asked in the order of the steps, by one thread.
+    """
+    return getattr(problem, "step_oracles", None)
+
+
+def begin_run(problem: Problem, steps: int) -> None:
+    """Tell a problem that has a ``begin_run(steps)`` that a run begins.
+
+    ``steps`` is how many blocks the state that it goes on from has asked for so far, 0 for a new one. A run
+    then depends on nothing that an earlier one has left in the problem.
+    """
+    begin = getattr(problem, "begin_run", None)
+    if begin is not None:
+        begin(steps)
 
 
 class NoPolytopeError(ValueError):

@@ -23,7 +23,7 @@ from align.features import Edges
 from align.features.scoring import score_edges
 from align.matching import quadratic
 from align.problems.labels import Labels
-from align.problems.matching import FREE, SURE, MatchingProblem
+from align.problems.matching import COST_FN, COST_FP, FREE, SURE, MatchingProblem
 from align.problems.protocol import Vertex
 
 # A matching whose value is this near to its bound, relative to 1 + bound, is taken for a maximum of the
@@ -70,8 +70,8 @@ class QuadraticProblem:
         labels: Labels,
         phi: np.ndarray,
         *,
-        cost_fn: float = 3.0,
-        cost_fp: float = 1.0,
+        cost_fn: float = COST_FN,
+        cost_fp: float = COST_FP,
         pairs: np.ndarray | None = None,
     ) -> None:
         if phi.ndim != 2 or len(phi) != len(edges.features):

@@ -9,7 +9,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from align.problems.objective import Value
+
+# What a result is: within the tolerance, the best met where a limit ended the run, or the lowest in error.
 CONVERGED, PASS_LIMIT, TIME_LIMIT, HELD_OUT = "converged", "pass-limit", "time-limit", "held-out"
+# What ended the run, where it was no limit: the gap of its last pass, or the patience of an early stop.
+GAP, PATIENCE = "gap", "patience"
 
 
 class EarlyStop(NamedTuple):
@@ -31,6 +36,13 @@ class Row(NamedTuple):
     average_primal: float  # and these of the weighted average of the iterates
     average_dual: float
     average_gap: float
+
+    @property
+    def certified(self) -> tuple[bool, Value]:
+        """Whether the average has the smaller gap, and primal, dual and gap of the one that has."""
+        if self.average_gap < self.gap:
+            return True, Value(self.average_primal, self.average_dual, self.average_gap)
+        return False, Value(self.primal, self.dual, self.gap)
 
 
 def history_lines(rows: Iterable[Row]) -> Iterator[str]:
@@ -61,7 +73,12 @@ class Fit:
     primal: float
     dual: float
     gap: float
-    status: str  # why it stopped: ``converged``, ``pass-limit``, ``time-limit`` or ``held-out``
+    # ``converged``: the gap is within the tolerance. ``pass-limit``, ``time-limit``: that ended the run.
+    # ``held-out``: the weights are those of an early stop, and their gap is not within the tolerance.
+    status: str
+    # What ended the run: ``gap`` (that of the last pass is within the tolerance), ``pass-limit``,
+    # ``time-limit`` or ``patience`` (of the early stop).
+    stopped_by: str
     passes: int
     oracle_calls: int
     seconds: float
@@ -79,19 +96,25 @@ class Fit:
     def certificate(self) -> dict[str, Any]:
         """What a model keeps of how its weights were found, as JSON values."""
         kept = ("status", "primal", "dual", "gap", "averaged", "passes", "oracle_calls")
-        return {name: getattr(self, name) for name in kept}
+        early = ("stopped_by", "best_pass") if self.errors else ()
+        return {name: getattr(self, name) for name in (*kept, *early)}
 
     def __repr__(self) -> str:
         """Return what fits a line."""
         share = f" ({self.gap / self.primal:.2%} of it)" if self.primal > 0 else ""
+        early = f", weights of pass {self.best_pass}, stopped by the {self.stopped_by}" if self.errors else ""
         return (
-            f"Fit({self.status} after {self.passes} passes, {self.oracle_calls} oracle calls, "
+            f"Fit({self.status} after {self.passes} passes{early}, {self.oracle_calls} oracle calls, "
             f"{self.seconds:.1f} s: primal {self.primal:.6g}, duality gap {self.gap:.3g}{share})"
         )
 
     @property
     def shortfall(self) -> str:
-        """What to tell of a run that a limit ended, one line; empty where it ended by itself."""
+        """What to tell of a run that a limit ended, one line; empty where it ended by itself.
+
+        An early stop that ends by the gap or by its patience has no shortfall: its weights are not meant to
+        be near the minimum, and ``status`` does not say that they are.
+        """
         if self.status in (CONVERGED, HELD_OUT):
             return ""
         share = f", {self.gap / self.primal:.2%} of it" if self.primal > 0 else ""

@@ -21,13 +21,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from align.problems.approximate import ApproximateProblem
 from align.problems.objective import Value, batch_vertex, exact_step, projection, value
-from align.problems.protocol import Problem
+from align.problems.protocol import Problem, step_oracles
 from align.solvers.dual import DualSolver, DualState
 from align.solvers.generic.curvature import curvature_step
 from align.solvers.loop import UNMEASURED
-from align.solvers.options import at_least, one_of, option, positive
+from align.solvers.options import OptionError, at_least, one_of, option, positive
 
 
 @dataclass(kw_only=True)
@@ -59,8 +58,8 @@ class BatchFrankWolfe(DualSolver[BatchState]):
         line-search (the best for the dual), decreasing (2 / (k + 2) in step k = 0, 1, ...) or curvature
         (min(1, gap / C_f)). By the first and the last the dual never falls.
     curvature : float, optional
-        C_f > 0 of the dual, or a bound of it, for the step curvature. Default: the largest lam |w_s - w|^2
-        met so far, which is no more than C_f and enough for a dual that never falls.
+        C_f > 0 of the dual, or a bound of it, for the step curvature alone. Default: the largest
+        lam |w_s - w|^2 met so far, which is no more than C_f and enough for a dual that never falls.
     """
 
     name = "fw"
@@ -72,6 +71,12 @@ class BatchFrankWolfe(DualSolver[BatchState]):
     step: str = one_of("line-search", "decreasing", "curvature")
     curvature: float | None = positive(None)
 
+    def __post_init__(self) -> None:
+        """Check the options."""
+        super().__post_init__()
+        if self.curvature is not None and self.step != "curvature":
+            raise OptionError(self.name, "curvature", self.curvature, "it with the step curvature only")
+
     def start(self, problem: Problem, origin: np.ndarray) -> BatchState:
         """Return the start: all mass on the gold labellings."""
         first = np.zeros(1) if self.curvature is None else np.array([self.curvature])
@@ -81,8 +86,9 @@ class BatchFrankWolfe(DualSolver[BatchState]):
 
     def one_pass(self, problem: Problem, state: BatchState) -> None:
         """Take a step towards the vertex that the measurement before has found."""
-        if isinstance(problem, ApproximateProblem):  # the measurement has found the exact one
-            psi, loss = problem.step_oracles(state.w, np.arange(problem.n))
+        ask = step_oracles(problem)
+        if ask is not None:  # the measurement has found the vertices of ``oracles``
+            psi, loss = ask(state.w, np.arange(problem.n))
             state.w_s[:], state.ell_s[0] = psi.sum(axis=0) / (self.lam * problem.n), loss.sum() / problem.n
             state.oracle_calls += problem.n
         moved, ell, ell_s = state.v - state.origin, float(state.ells[0]), float(state.ell_s[0])

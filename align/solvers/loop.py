@@ -13,8 +13,19 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from align.problems.objective import Value
-from align.problems.protocol import Problem
-from align.solvers.fit import CONVERGED, HELD_OUT, PASS_LIMIT, TIME_LIMIT, EarlyStop, Fit, Progress, Row
+from align.problems.protocol import Problem, begin_run
+from align.solvers.fit import (
+    CONVERGED,
+    GAP,
+    HELD_OUT,
+    PASS_LIMIT,
+    PATIENCE,
+    TIME_LIMIT,
+    EarlyStop,
+    Fit,
+    Progress,
+    Row,
+)
 from align.solvers.options import at_least, check, option, positive
 from align.solvers.state import State, fingerprint
 
@@ -136,7 +147,8 @@ class Solver(ABC, Generic[AnyState]):
 
         Returned is the last iterate or the average of the iterates, whichever has the smaller gap; where a
         limit ended the run after several passes, the one of the lowest primal of all that were measured. With
-        an early stop it is the one of the lowest error, whatever ended the run.
+        an early stop it is the one of the lowest error, whatever ended the run; its status is then
+        ``converged`` only where its own gap is small enough, not that of the last pass.
 
         Parameters
         ----------
@@ -183,6 +195,7 @@ class Solver(ABC, Generic[AnyState]):
             state = resume
             if early_stop is None:  # nothing is judged any more: the lowest primal counts, as ever
                 state.errors.clear()
+        begin_run(problem, state.passes * problem.n)
         began = time.perf_counter() - state.seconds
 
         def record(*, measured: bool) -> None:
@@ -196,7 +209,7 @@ class Solver(ABC, Generic[AnyState]):
 
         if not state.history:
             record(measured=True)
-        while (status := self._status(state, early_stop)) is None:
+        while (stopped_by := self._stopped_by(state, early_stop)) is None:
             self.one_pass(problem, state)
             ends = state.passes >= self.passes or self._out_of_time(time.perf_counter() - began)
             record(measured=ends or state.passes % self.gap_every == 0)
@@ -205,14 +218,23 @@ class Solver(ABC, Generic[AnyState]):
         if math.isnan(state.history[-1].gap):  # a limit lowered on resuming, or time that ran out since
             state.history.pop()
             record(measured=True)
-        averaged, value = _better(state.history[-1])
+        averaged, value = state.history[-1].certified
         # of one pass the start would be no result at all
-        if not state.errors and (status == CONVERGED or state.passes == 1):
+        if not state.errors and (stopped_by == GAP or state.passes == 1):
             weights = self.weights(state, averaged=averaged)
         else:
             weights, averaged, value = state.best.copy(), state.best_averaged, state.best_value
         errors = tuple((int(passes), error) for passes, error in state.errors)
-        return Fit(weights, averaged, *value, status, *state.history[-1][:3], tuple(state.history), errors)
+        return Fit(
+            weights,
+            averaged,
+            *value,
+            self._status(stopped_by, value),
+            stopped_by,
+            *state.history[-1][:3],
+            tuple(state.history),
+            errors,
+        )
 
     def _keep_best(self, state: AnyState) -> None:
         """Keep the weights of the lowest primal measured so far, of equal ones those of the smaller gap."""
@@ -225,7 +247,7 @@ class Solver(ABC, Generic[AnyState]):
 
     def _judge(self, state: AnyState, early_stop: EarlyStop) -> None:
         """Measure the error on data left out; keep the weights if none was lower so far."""
-        averaged, value = _better(state.history[-1])
+        averaged, value = state.history[-1].certified
         weights = self.weights(state, averaged=averaged)
         error = float(early_stop.error(weights))
         if math.isnan(error):
@@ -272,11 +294,20 @@ class Solver(ABC, Generic[AnyState]):
             raise ValueError(f"{self.name}: a weight of the origin is negative where none may be")
         return origin
 
-    def _status(self, state: State, early_stop: EarlyStop | None) -> str | None:
+    def _is_small(self, value: Value) -> bool:
+        return value.gap <= self.tolerance * value.primal
+
+    def _status(self, stopped_by: str, value: Value) -> str:
+        """Return what the weights that are returned are, those of ``value``."""
+        if stopped_by in (PASS_LIMIT, TIME_LIMIT):
+            return stopped_by
+        return CONVERGED if self._is_small(value) else HELD_OUT
+
+    def _stopped_by(self, state: State, early_stop: EarlyStop | None) -> str | None:
         """Return why to stop, or None: the one place where that is decided."""
-        _, value = _better(state.history[-1])
-        if value.gap <= self.tolerance * value.primal:
-            return CONVERGED
+        _, value = state.history[-1].certified
+        if self._is_small(value):
+            return GAP
         if state.passes >= self.passes:
             return PASS_LIMIT
         if state.passes == 0:
@@ -284,15 +315,8 @@ class Solver(ABC, Generic[AnyState]):
         if early_stop is not None and state.errors and state.errors[-1][0] == state.passes:
             lowest = min(state.errors, key=lambda judged: judged[1])  # the first of equals
             if state.passes >= lowest[0] + early_stop.patience:
-                return HELD_OUT
+                return PATIENCE
         return TIME_LIMIT if self._out_of_time(state.seconds) else None
 
     def _out_of_time(self, seconds: float) -> bool:
         return self.time_limit is not None and seconds >= self.time_limit
-
-
-def _better(row: Row) -> tuple[bool, Value]:
-    """Return whether the average has the smaller gap, and the values of the one that has."""
-    if row.average_gap < row.gap:
-        return True, Value(row.average_primal, row.average_dual, row.average_gap)
-    return False, Value(row.primal, row.dual, row.gap)

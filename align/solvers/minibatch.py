@@ -20,9 +20,8 @@ from functools import partial
 import numpy as np
 
 from align.core.kernels import kernel
-from align.problems.approximate import ApproximateProblem, step_oracles
 from align.problems.objective import exact_step
-from align.problems.protocol import Problem
+from align.problems.protocol import Problem, step_oracles
 from align.solvers.block import (
     BlockFrankWolfe,
     Blocks,
@@ -61,15 +60,16 @@ class Minibatch(BlockFrankWolfe):
         """Take the steps of all minibatches, then as many of the cache as pay."""
         order, _ = planned(state, self.block_order, problem.n)
         blocks, met, stamp = state.blocks(self.lam), 0.0, stamp_of(state.passes)
-        approximate = isinstance(problem, ApproximateProblem)  # which counts its calls, in their order
+        in_order = step_oracles(problem)
+        ask = in_order or problem.oracles
         take = _joint_step if self.joint else _block_steps
         with ThreadPoolExecutor(self.jobs) as threads:
             for start in range(0, problem.n, self.batch):
                 chosen = order[start : start + self.batch]
                 parts = [part for part in np.array_split(chosen, self.jobs) if len(part)]
                 # threads only pay where there is something to share
-                share = threads.map if len(parts) > 1 and not approximate else map
-                found = list(share(partial(step_oracles(problem), state.w), parts))
+                share = threads.map if len(parts) > 1 and in_order is None else map
+                found = list(share(partial(ask, state.w), parts))
                 psi, loss = (np.concatenate(each) for each in zip(*found, strict=True))
                 met += take(chosen, psi, loss, state.passes * problem.n + start, stamp, blocks)
         close_pass(state, order, met, blocks)

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from align.core.errors import InputError, WorkError
-from align.problems.objective import NotFiniteError
+from align.problems.objective import NotFiniteError, WeakDualityError
 from align.problems.protocol import Problem
 from align.solvers import EarlyStop, Fit, Progress, Solver
 from pipeline.work.stage import StageContext
@@ -59,6 +59,8 @@ def solve(
         fit = solver.run(problem, origin=origin, resume=state, on_pass=on_pass, early_stop=early_stop)
     except NotFiniteError as error:
         raise InputError(f"train: {error} (train.cost_fn, train.cost_fp, train.lam)") from None
+    except WeakDualityError:  # of the problems that are trained here: a fault of the program
+        raise
     except ValueError as error:  # the options are checked: it is the features
         raise WorkError(f"train: {error}; run featurize again with --force") from None
     _check_progress(fit)
@@ -68,7 +70,10 @@ def solve(
     )
     if fit.errors:
         lowest = min(error for _, error in fit.errors)
-        context.say(f"held-out AER {lowest:.4f} after pass {fit.best_pass}, the lowest of {len(fit.errors)}")
+        context.say(
+            f"held-out AER {lowest:.4f} after pass {fit.best_pass}, the lowest of {len(fit.errors)}; "
+            f"stopped by the {fit.stopped_by}"
+        )
     if fit.shortfall:
         context.warn(f"{fit.shortfall}; raise train.passes, or train.tolerance ({solver.tolerance:g})")
     return fit

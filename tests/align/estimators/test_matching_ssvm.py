@@ -2,6 +2,7 @@
 
 import inspect
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +11,17 @@ import pytest
 import align
 from align import Aligner, MatchingSSVM
 from align.core.errors import InputError
+from align.estimators import NotConvergedWarning
 from align.estimators.parameters import is_number
 from align.evaluation.metrics import figures, statistics
 from align.links import Link, parse_pharaoh
 from align.model.adapting import gold_links
+from align.problems.matching import MatchingProblem
 from align.solvers import SOLVERS
 from tests.runs import ROOT
+
+# Two passes are enough for most of what is tested here.
+pytestmark = pytest.mark.filterwarnings("ignore::align.estimators.NotConvergedWarning")
 
 SAMPLE = ROOT / "data" / "sample"
 SETTINGS = {"languages": ("en", "fr"), "tolerance": 5e-2}
@@ -59,6 +65,10 @@ class TestParameters:
         estimator = MatchingSSVM()
         assert (estimator.solver, estimator.lam, estimator.cost_fn) == ("bcfw", 0.01, 3.0)
         assert repr(estimator) == "MatchingSSVM()"
+        # and those are the ones of solvers and problems
+        assert (estimator.lam, estimator.tolerance) == (SOLVERS["bcfw"]().lam, SOLVERS["bcfw"]().tolerance)
+        own = inspect.signature(MatchingProblem).parameters
+        assert (estimator.cost_fn, estimator.cost_fp) == (own["cost_fn"].default, own["cost_fp"].default)
         assert repr(MatchingSSVM(lam=0.1, solver="fw")) == "MatchingSSVM(solver='fw', lam=0.1)"
 
     def test_they_are_set_all_or_none(self):
@@ -156,6 +166,25 @@ class TestFit:
         assert np.isfinite(estimator.gap_)
         assert estimator.aligner_.model.options["lam"] == 0.1
         assert estimator.aligner_.model.options["solver"] == solver
+
+    def test_passes_that_were_too_few_are_told(self):
+        estimator = MatchingSSVM(solver="fw", passes=2, hidden=False)
+        with pytest.warns(
+            NotConvergedWarning, match=r"MatchingSSVM: not converged: stopped by the pass-limit af"
+        ):
+            estimator.fit(PAIRS[:4], LINKS[:4])
+        assert estimator.status_ == "pass-limit"
+        with warnings.catch_warnings(action="error"):
+            assert MatchingSSVM(hidden=False).fit(PAIRS[:4], LINKS[:4]).status_ == "converged"
+
+    def test_a_solver_takes_its_own_passes_unless_told(self):
+        taken = []
+        for solver in ("bcfw", "fw", "extragradient"):
+            MatchingSSVM(solver=solver, hidden=False, tolerance=0.5).fit(
+                PAIRS[:4], LINKS[:4], on_pass=lambda progress: taken.append(progress.passes)
+            )
+            assert set(taken) == {SOLVERS[solver]().passes}, solver
+            taken.clear()
 
     def test_some_groups_and_one_link_a_word(self):
         estimator = MatchingSSVM(groups=["lexical", "position"], fertility=1, weights="none", hidden=False)

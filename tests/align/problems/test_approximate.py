@@ -198,6 +198,55 @@ def test_cached_vertices_save_calls_and_miss_no_more_than_they_say():
     assert 6 <= find.calls < 90
 
 
+@pytest.mark.parametrize("name", ["bcfw", "fw", "minibatch"])
+@pytest.mark.parametrize(
+    "make", [lambda problem: Beam(problem, 2), lambda problem: CachedVertices(problem, 6.0)]
+)
+def test_a_run_depends_on_no_run_before(name, make):
+    """The error allowed shrinks with the steps of a run, not with those of all runs of an object."""
+    exact, solver = chains(0), SOLVERS[name](lam=0.1, passes=8, tolerance=0)
+    problem = ApproximateProblem(exact, make(exact), delta=0.5, curvature=20.0)
+    runs = []
+    for _ in range(2):
+        fit = solver.run(problem)
+        runs.append(
+            (fit.weights, problem.exactly, problem.worst, problem.total, getattr(problem.find, "calls", 0))
+        )
+    np.testing.assert_array_equal(runs[0][0], runs[1][0])
+    assert runs[0][1:] == runs[1][1:]
+    assert problem.steps == 8 * problem.n
+
+
+@pytest.mark.parametrize("name", ["bcfw", "fw", "minibatch"])
+def test_a_resumed_run_allows_the_errors_of_the_whole_one(name):
+    exact, states = chains(0), []
+    solver, first = (SOLVERS[name](lam=0.1, passes=passes, tolerance=0) for passes in (10, 4))
+    problem = ApproximateProblem(exact, Beam(exact, 2), delta=0.5, curvature=20.0)
+    whole = solver.run(problem)
+    assert 0 < problem.exactly < problem.steps  # what is allowed decides
+    again = ApproximateProblem(exact, Beam(exact, 2), delta=0.5, curvature=20.0)
+    first.run(again, on_pass=lambda progress: states.append(progress.state))
+    resumed = solver.run(again, resume=states[-1])
+    np.testing.assert_array_equal(resumed.weights, whole.weights)
+    assert again.steps == 6 * exact.n
+
+
+@pytest.mark.parametrize("name", ["fw", "minibatch"])
+def test_any_problem_may_have_oracles_for_steps_alone(name):
+    class Own(Listed):
+        asked = 0
+
+        def step_oracles(self, w, block):
+            self.asked += len(block)
+            return self.oracles(w, block)
+
+    plain = Listed.random(40, 4, seed=1)
+    problem = Own(plain.psi, plain.loss)
+    fit = solve(name, problem, lam=0.1, passes=3, tolerance=0, jobs=2)
+    assert problem.asked == 3 * problem.n
+    np.testing.assert_array_equal(fit.weights, solve(name, plain, lam=0.1, passes=3, tolerance=0).weights)
+
+
 def test_what_was_missed_by_too_much_is_found_exactly():
     problem = Listed.random(4, 3, seed=0)
     bad = ApproximateProblem(problem, lambda w, i, allowed: Found(Vertex(np.zeros(3), 0.0), 10.0), delta=0.5)

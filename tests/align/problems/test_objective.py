@@ -4,9 +4,19 @@ import numpy as np
 import pytest
 
 from align.problems import objective
-from align.problems.objective import batch_vertex, dual, evaluate, exact_step, piece_sums, threaded, value
+from align.problems.objective import (
+    WeakDualityError,
+    batch_vertex,
+    dual,
+    evaluate,
+    exact_step,
+    piece_sums,
+    threaded,
+    value,
+)
 from align.problems.protocol import Vertex
 from align.problems.triplets import TripletProblem
+from align.solvers.block import BlockFrankWolfe
 
 
 class Listed:
@@ -123,8 +133,25 @@ def test_a_gap_below_zero_by_rounding_is_zero():
 
 def test_a_gap_below_zero_by_more_is_an_error():
     w = np.array([1.0])
-    with pytest.raises(AssertionError, match="weak duality is broken: gap -0.1"):
+    with pytest.raises(
+        WeakDualityError, match=r"weak duality is broken: gap -0\.1, primal 0\.75.*; compare orac"
+    ):
         value(w, 1.1, w, 1.0, 0.5)
+
+
+def test_an_oracle_that_misses_the_maximum_is_told_by_a_solver():
+    class Wrong(Listed):
+        """Measures by the second best labelling, which is none that could certify."""
+
+        def oracles(self, w, block):
+            order = [np.argsort(self.loss[i] - self.psi[i] @ w[0])[-2] for i in block]
+            return self.psi[None, block, order], self.loss[None, block, order]
+
+    problem = Wrong(7, 4, seed=0)
+    problem.nonnegative = problem.d
+    solver = BlockFrankWolfe(lam=0.1, cache=0, averaging=False, tolerance=0, passes=20)
+    with pytest.raises(ValueError, match=r"weak duality is broken: .*the oracle does not find the maximum"):
+        solver.run(problem)
 
 
 @pytest.mark.parametrize("gamma_max", [1.0, 0.3, 5.0])

@@ -26,7 +26,7 @@ def test_the_weights_are_those_of_the_lowest_error(name):
     problem, seen = pairs(12, 5, 4, seed=1), []
     stop = EarlyStop(one_after_the_other([0.5, 0.2, 0.4, 0.2, 0.3], seen), 3)
     fit = SOLVERS[name](lam=0.01, passes=50, tolerance=0).run(problem, early_stop=stop)
-    assert (fit.status, fit.passes, fit.best_pass) == ("held-out", 5, 2)
+    assert (fit.status, fit.stopped_by, fit.passes, fit.best_pass) == ("held-out", "patience", 5, 2)
     assert fit.errors == ((1, 0.5), (2, 0.2), (3, 0.4), (4, 0.2), (5, 0.3))
     np.testing.assert_array_equal(fit.weights, seen[1])
     psi, loss = problem.oracles(fit.weights, np.arange(problem.n))
@@ -62,16 +62,37 @@ def test_a_run_resumed_from_a_file_stops_where_the_whole_one_does(name, tmp_path
 def test_limits_and_convergence_end_a_run_too_and_the_lowest_error_is_returned():
     problem = pairs(12, 5, 4, seed=3)
     errors = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-    for options, status in (
-        ({"passes": 4, "tolerance": 0}, "pass-limit"),
-        ({"tolerance": 0.01}, "converged"),
+    for options, status, stopped_by in (
+        ({"passes": 4, "tolerance": 0}, "pass-limit", "pass-limit"),
+        ({"tolerance": 0.01}, "held-out", "gap"),
     ):
         seen = []
         stop = EarlyStop(one_after_the_other(errors, seen), 100)
         fit = SOLVERS["bcfw"](lam=0.05, **options).run(problem, early_stop=stop)
-        assert (fit.status, fit.best_pass) == (status, 1)
+        assert (fit.status, fit.stopped_by, fit.best_pass) == (status, stopped_by, 1)
         assert fit.passes > 1
         np.testing.assert_array_equal(fit.weights, seen[0])
+
+
+@everyone
+@pytest.mark.parametrize("lowest", ["first", "last"])
+def test_converged_is_said_of_the_weights_and_not_of_the_last_pass(name, lowest):
+    problem = pairs(12, 5, 4, seed=3)
+    solver = SOLVERS[name](lam=0.05, tolerance=0.05)
+    passes = solver.run(problem).passes
+    assert passes > 1
+    errors = np.linspace(0.1, 0.9, passes)
+    stop = EarlyStop(one_after_the_other(list(errors if lowest == "first" else errors[::-1])), 1000)
+    fit = solver.run(problem, early_stop=stop)
+    assert (fit.passes, fit.stopped_by, fit.shortfall) == (passes, "gap", "")
+    small = fit.gap <= 0.05 * fit.primal
+    assert (fit.status, fit.best_pass) == (("held-out", 1) if lowest == "first" else ("converged", passes))
+    assert small == (lowest == "last")
+    told = fit.certificate
+    assert (told["status"], told["stopped_by"], told["best_pass"]) == (fit.status, "gap", fit.best_pass)
+    assert repr(fit).startswith(
+        f"Fit({fit.status} after {passes} passes, weights of pass {fit.best_pass}, stopped by the gap, "
+    )
 
 
 def test_no_patience_and_an_error_that_is_no_number_are_refused():
@@ -95,6 +116,7 @@ def test_a_result_prints_as_one_line():
     assert repr(fit).startswith(f"Fit(converged after {fit.passes} passes, {fit.oracle_calls} oracle calls, ")
     assert f"primal {fit.primal:.6g}, duality gap {fit.gap:.3g} (" in repr(fit)
     assert "\n" not in repr(fit)
+    assert "stopped_by" not in fit.certificate
 
 
 @everyone

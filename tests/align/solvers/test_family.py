@@ -237,6 +237,7 @@ def test_options_out_of_range_are_refused(name, option, message):
     [
         (fw, {"step": "long"}, "fw: step is 'long'; give one of line-search, decreasing, curvature"),
         (fw, {"curvature": 0.0}, r"fw: curvature is 0\.0; give a number above 0"),
+        (fw, {"curvature": 3.0}, r"fw: curvature is 3\.0; give it with the step curvature only"),
         (block_away, {"room": 1}, "bcfw-away: room is 1; give at least 2"),
         (block_away, {"block_order": "best"}, "bcfw-away: block_order is 'best'; give one of permutation"),
         (block_away, {"gap_every": 0}, "bcfw-away: gap_every is 0"),

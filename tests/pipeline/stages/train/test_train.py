@@ -352,12 +352,14 @@ def test_an_early_stop_takes_the_pass_with_the_lowest_error_in_pairs_left_out(st
     told, model = training_of(tmp_path / "out"), Model.load(tmp_path / "out")
     errors = {passes: error for passes, error in told["held_out_aer"]}
     best = min(errors, key=errors.get)
-    assert told["status"] == "held-out"
+    assert (told["status"], told["stopped_by"], told["best_pass"]) == ("held-out", "patience", best)
     assert told["passes"] == best + 3 == max(errors)
     assert (told["pairs"], told["pairs_held_out"], told["stop_on"], told["patience"]) == (48, 12, "aer", 3)
     assert model.options["stop_on"] == "aer"
     said = capsys.readouterr().err
-    assert f"held-out AER {errors[best]:.4f} after pass {best}, the lowest of {len(errors)}" in said
+    assert (
+        f"held-out AER {errors[best]:.4f} after pass {best}, the lowest of {len(errors)}; stopped by" in said
+    )
     assert "not converged" not in said
     # by hand: the same pairs are left out, and the links that the weights make there have that error
     edges, labels = Edges.load(stages / "featurize" / "edges"), Labels.load(stages / "label")
@@ -366,6 +368,23 @@ def test_an_early_stop_takes_the_pass_with_the_lowest_error_in_pairs_left_out(st
     found = Learner(edges, labels, max_fertility=2).links(model.weights, left)
     wrong = 1 - 2 * found.sure.sum() / (len(found.scores) + labels.counts()[left].sum())
     assert errors[best] == pytest.approx(wrong, abs=1e-12)
+
+
+def test_pairs_that_judge_have_no_part_in_the_choice_of_lam_and_costs(stages, tmp_path, monkeypatch):
+    seen, own = [], train.choose
+
+    def spied(context, learner, usable, count):
+        seen.append(usable)
+        return own(context, learner, usable, count)
+
+    monkeypatch.setattr(train, "choose", spied)
+    train.run(context_of(stages, tmp_path / "out"), stop_on="aer", folds=2, passes=3, patience=1)
+    corpus, labels = Corpus.load(stages / "preprocess" / "corpus"), Labels.load(stages / "label")
+    judged, *others = cross_validation.folds(cross_validation.texts_of(corpus), 5, 0)
+    np.testing.assert_array_equal(seen[0], np.sort(np.concatenate(others)))
+    told = training_of(tmp_path / "out")
+    assert (told["pairs"], told["pairs_held_out"], told["folds"]) == (48, len(judged), 2)
+    assert {row["sure"] for row in told["held_out"]} == {int(labels.counts()[seen[0]].sum())}
 
 
 def test_without_an_early_stop_nothing_is_left_out(stages, tmp_path):
@@ -671,7 +690,8 @@ def fit_with(gaps, status="pass-limit"):
         Row(passes, 0, 0.0, 10.0, 10.0 - gap, gap, 10.0, 10.0 - gap - 1, gap + 1)
         for passes, gap in enumerate(gaps)
     )
-    return Fit(np.zeros(2), False, 10.0, 0.0, gaps[-1], status, len(gaps) - 1, 0, 0.0, history)
+    by = {"converged": "gap"}.get(status, status)
+    return Fit(np.zeros(2), False, 10.0, 0.0, gaps[-1], status, by, len(gaps) - 1, 0, 0.0, history)
 
 
 def test_the_curve_has_the_same_bytes_for_the_same_figures(tmp_path):
