@@ -72,21 +72,47 @@ def project_block(
         u, v = prices[price : price + n], prices[price + n : price + n + m]
         if not _minimise(a, b, c, most, entropic, u, v):
             return i
+        links = z[edge : edge + n * m].reshape(n, m)
+        e, f = z[source : source + n], z[target : target + m]
         for j in range(n):
+            dual[source + j] = b[j] + u[j]
+            e[j] = _entry(b[j] + u[j], most, entropic)
             for k in range(m):
-                at = edge + j * m + k
-                own = a[j, k] - u[j] - v[k]
-                z[at] = _entry(own, 1.0, entropic)
-                dual[at] = own if entropic else z[at]
-            own = b[j] + u[j]
-            z[source + j] = _entry(own, most, entropic)
-            dual[source + j] = own if entropic else z[source + j]
+                dual[edge + j * m + k] = a[j, k] - u[j] - v[k]
+                links[j, k] = _entry(a[j, k] - u[j] - v[k], 1.0, entropic)
         for k in range(m):
-            own = c[k] + v[k]
-            z[target + k] = _entry(own, most, entropic)
-            dual[target + k] = own if entropic else z[target + k]
+            dual[target + k] = c[k] + v[k]
+            f[k] = _entry(c[k] + v[k], most, entropic)
+        _shrink(links, e, f)
+        if not entropic:
+            dual[edge : edge + n * m] = z[edge : edge + n * m]
+            dual[source : source + n] = e
+            dual[target : target + m] = f
         edge, source, target, price = edge + n * m, source + n, target + m, price + n + m
     return -1
+
+
+@kernel
+def _shrink(z: np.ndarray, e: np.ndarray, f: np.ndarray) -> None:
+    """Bring links z (n, m), whose sums may be over 1 + e and 1 + f by what was left of errors, into Z.
+
+    A dual value is a lower bound only for points of Z.
+    """
+    n, m = z.shape
+    for j in range(n):
+        links = 0.0
+        for k in range(m):
+            links += z[j, k]
+        if links > 1.0 + e[j]:
+            for k in range(m):
+                z[j, k] *= (1.0 + e[j]) / links
+    for k in range(m):
+        links = 0.0
+        for j in range(n):
+            links += z[j, k]
+        if links > 1.0 + f[k]:
+            for j in range(n):
+                z[j, k] *= (1.0 + f[k]) / links
 
 
 @kernel

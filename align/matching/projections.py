@@ -4,7 +4,7 @@ The matching polytope of a pair of n source and m target words is the convex hul
 
     Z = {z >= 0, row sums <= 1, column sums <= 1},    z of shape (n, m).
 
-The Euclidean projection of a is the quadratic matching flow of [1]_, section 4; that by relative entropy
+The Euclidean projection of a is the quadratic matching flow of [1]_; that by relative entropy
 minimises sum_jk z_jk (log z_jk - a_jk) - z_jk, where a are logarithms: the I-projection of exp(a), for which
 [2]_ prove that scaling with Dykstra's correction converges. Both are z_jk = phi(a_jk - u_j - v_k) with prices
 u, v >= 0 of the words that minimise the dual
@@ -15,7 +15,8 @@ phi(x) = max(0, x) for the Euclidean one, exp(x) for that by negative entropy. A
 then the other, the prices that are best given the other side's (for exp: Dykstra's corrected scaling), which
 always leads to the minimum but slowly; then a semismooth Newton step on all prices that are not held at 0 is
 taken if it brings the minimum nearer. Its system is reduced to the words of the side with fewer words. No row
-or column is off by more than about 1e-11 in the end.
+or column is off by more than about 1e-11 in the end, by 1e-7 where rounds run out; what is above 1 is then
+divided away.
 
 References
 ----------
@@ -73,7 +74,7 @@ def onto_matchings(
     Returns
     -------
     ndarray of float64, shape (E,)
-        In [0, 1]; row and column sums <= 1 + 1e-10.
+        In [0, 1]; row and column sums <= 1, up to rounding.
 
     Raises
     ------
@@ -137,8 +138,7 @@ def project_pair(
         for e in range(starts[j], starts[j + 1]):
             k = words[e]
             z[k * m + j if turned else j * m + k] = _entry(values[e] - u[j] - v[k], entropic)
-    if not solved:
-        _shrink(z, n, m)
+    _shrink(z, n, m)  # a dual value is a lower bound only for points of the polytope
     return solved, u, v
 
 
