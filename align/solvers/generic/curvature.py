@@ -57,7 +57,7 @@ def sampled_curvature(
     Returns
     -------
     float
-        >= 0 for a convex f.
+        >= 0, for y may be x.
     """
     return float(sampled_block_curvatures(value, gradient, [atoms], samples=samples, seed=seed)[0])
 
@@ -86,7 +86,7 @@ def sampled_block_curvatures(
     Returns
     -------
     ndarray of float64, shape (n,)
-        Their sum is a lower bound of the product curvature.
+        >= 0. Their sum is a lower bound of the product curvature.
 
     Raises
     ------
@@ -99,7 +99,7 @@ def sampled_block_curvatures(
         )
     generator = np.random.default_rng(seed)
     ends = np.cumsum([atoms.shape[1] for atoms in blocks])
-    found = np.full(len(blocks), -math.inf)
+    found = np.zeros(len(blocks))  # the bracket of y = x, and what rounding makes of others is left out
     for i, atoms in enumerate(blocks):
         own = slice(ends[i] - atoms.shape[1], ends[i])
         for sample in range(samples):
@@ -121,7 +121,15 @@ def _mixture(atoms: np.ndarray, generator: np.random.Generator) -> np.ndarray:
 
 
 def diameter(atoms: np.ndarray) -> float:
-    """Return the largest Euclidean distance of two points of the hull of ``atoms``, (m, d)."""
+    """Return the largest Euclidean distance of two points of the hull of ``atoms``, (m, d), m >= 1.
+
+    Raises
+    ------
+    ValueError
+        If there is no atom.
+    """
+    if not len(atoms):
+        raise ValueError("curvature: a hull of no atoms; give one or more, (m, d)")
     # row by row: m^2 d numbers at once may be too many
     return math.sqrt(max(float(((atoms[k:] - own) ** 2).sum(axis=1).max()) for k, own in enumerate(atoms)))
 

@@ -33,12 +33,14 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from align.solvers.generic.away_steps import Listed, frank_wolfe
+from align.solvers.generic.away_steps import frank_wolfe
 
 # What counts as on a facet, as a share of the size of the polytope.
 _ON = 1e-9
 # Faces that are listed at most, and steps that a distance of two hulls takes at most.
 _FACES, _STEPS = 100_000, 100_000
+# |x|^2 is above the least by twice the gap at most: by how much of itself, or of the squared size, it may.
+_NEAR, _NOTHING = 1e-6, 1e-12
 
 
 def pyramidal_width(atoms: np.ndarray) -> float:
@@ -52,7 +54,8 @@ def pyramidal_width(atoms: np.ndarray) -> float:
     Raises
     ------
     ValueError
-        If there are no two atoms, one is not finite, or it has too many faces.
+        If there are no two atoms, one is not finite or no vertex, it has too many faces, or a distance is not
+        found.
     """
     points, facets = _facets(atoms)
     faces = _faces([frozenset(np.flatnonzero(on).tolist()) for _, _, on in facets])
@@ -90,14 +93,64 @@ def hull_distance(first: np.ndarray, second: np.ndarray) -> float:
     """Return the least Euclidean distance of points of two hulls, atoms (m, d) and (k, d).
 
     It is |x| of the x of least norm in the hull of all differences, found by pairwise steps.
+
+    Raises
+    ------
+    ValueError
+        If it is not found within a millionth of itself, or of the size of the hulls where it is as good as 0.
     """
-    differences = (first[:, None] - second[None]).reshape(-1, first.shape[1])
-    scale = float(np.abs(differences).max())
+    low, high = (np.vstack([part.min(axis=0), part.max(axis=0)]) for part in (first, second))
+    scale = float(np.abs(np.array([high[1] - low[0], low[1] - high[0]])).max())
     if scale == 0.0:
         return 0.0
-    differences = differences[np.argsort((differences**2).sum(axis=1), kind="stable")] / scale
-    found = frank_wolfe(lambda x: x, Listed(differences), variant="pairwise", steps=_STEPS, tolerance=1e-14)
-    return scale * float(np.linalg.norm(found.x))
+    middle = 0.5 * (first.mean(axis=0) + second.mean(axis=0))  # so that little is lost in the differences
+    found = frank_wolfe(
+        lambda x: x,
+        _Differences((first - middle) / scale, (second - middle) / scale),
+        variant="pairwise",
+        steps=_STEPS,
+        tolerance=1e-14,
+    )
+    square = float(found.x @ found.x)
+    if 2.0 * found.gap > max(_NEAR * square, _NOTHING):
+        least = math.sqrt(max(0.0, square - 2.0 * found.gap))
+        raise ValueError(
+            f"geometry: the distance of two hulls was not found in {_STEPS} steps: {scale * least:g} at "
+            f"least, {scale * math.sqrt(square):g} at most; give a polytope with fewer vertices"
+        )
+    return scale * math.sqrt(square)
+
+
+class _Differences:
+    """The atoms a - b, the nearest two first, none of them kept: atom i k + j is a_i - b_j.
+
+    Of (m, d) and (k, d) atoms there are m k.
+    """
+
+    def __init__(self, first: np.ndarray, second: np.ndarray) -> None:
+        self.count = len(first) * len(second)
+        self._first, self._second = _nearest_first(first, second)
+
+    def atom(self, index: int) -> np.ndarray:
+        """Return an atom, float64, shape (d,)."""
+        i, j = divmod(int(index), len(self._second))
+        return np.asarray(self._first[i] - self._second[j], dtype=np.float64)
+
+    def slopes(self, g: np.ndarray, indices: np.ndarray) -> np.ndarray:
+        """Return <g, atom> of the atoms ``indices``, int64 (c,), as float64 (c,)."""
+        i, j = np.divmod(indices, len(self._second))
+        return np.asarray((self._first @ g)[i] - (self._second @ g)[j], dtype=np.float64)
+
+
+def _nearest_first(first: np.ndarray, second: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return both sets of atoms, their two nearest atoms (the first of equals) in front."""
+    least, pair = math.inf, (0, 0)
+    for i, own in enumerate(first):
+        squares = ((own - second) ** 2).sum(axis=1)
+        if float(squares.min()) < least:
+            least, pair = float(squares.min()), (i, int(squares.argmin()))
+    found = [np.roll(part, -at, axis=0) for part, at in zip((first, second), pair, strict=True)]
+    return found[0], found[1]
 
 
 def _facets(atoms: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, float, np.ndarray]]]:
@@ -118,9 +171,23 @@ def _facets(atoms: np.ndarray) -> tuple[np.ndarray, list[tuple[np.ndarray, float
         # the triangles of one facet have the same plane
         planes = _different(ConvexHull(points).equations, float(np.abs(points).max()))
     far = _ON * float(np.abs(points).max()) * 10.0
-    return points, [
-        (plane[:-1], -float(plane[-1]), points @ plane[:-1] >= -plane[-1] - far) for plane in planes
-    ]
+    facets = [(plane[:-1], -float(plane[-1]), points @ plane[:-1] >= -plane[-1] - far) for plane in planes]
+    beside = _no_vertex(np.array([on for _, _, on in facets]))
+    if beside >= 0:
+        raise ValueError(f"geometry: atom {beside} is no vertex of the hull of all; leave it out")
+    return points, facets
+
+
+def _no_vertex(on: np.ndarray) -> int:
+    """Return the first atom that is no vertex, -1 for none; ``on`` (facets, m) tells who is on which.
+
+    A vertex is the only atom that is on all of its facets.
+    """
+    for k in range(on.shape[1]):
+        own = on[on[:, k]]
+        if not len(own) or int(own.all(axis=0).sum()) != 1:
+            return k
+    return -1
 
 
 def _different(planes: np.ndarray, scale: float) -> np.ndarray:

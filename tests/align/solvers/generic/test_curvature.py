@@ -53,6 +53,21 @@ def test_of_a_quadratic_it_lies_between_sample_and_bound(seed):
     assert curvature_bound(np.linalg.norm(matrix @ map_, 2) ** 2, diameter(images)) > 1.5 * exact
 
 
+def test_rounding_makes_no_sample_negative():
+    """Of a linear function the brackets are rounding, divided by gamma^2."""
+    generator = np.random.default_rng(0)
+    for seed in range(20):
+        slope, atoms = 1e6 * generator.normal(size=4), generator.normal(size=(5, 4))
+        found = sampled_curvature(lambda x, g=slope: g @ x, lambda x, g=slope: g, atoms, samples=1, seed=seed)
+        assert 0.0 <= found < 1e-3
+
+
+def test_no_atoms_have_no_diameter():
+    with pytest.raises(ValueError, match="curvature: a hull of no atoms; give one or more"):
+        diameter(np.zeros((0, 3)))
+    assert diameter(np.ones((1, 3))) == 0.0
+
+
 def test_of_a_linear_function_it_is_0_and_of_a_square_on_a_segment_its_length_squared():
     segment = np.array([[-1.0], [2.0]])
     assert sampled_curvature(lambda x: 3 * x[0], lambda x: np.array([3.0]), segment) == pytest.approx(

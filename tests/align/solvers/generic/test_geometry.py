@@ -1,10 +1,13 @@
 """Widths of polytopes that are known, and the linear rate that they promise."""
 
 import itertools
+import re
 
 import numpy as np
 import pytest
+from scipy.optimize import minimize
 
+from align.solvers.generic import geometry
 from align.solvers.generic.away_steps import Listed, frank_wolfe
 from align.solvers.generic.curvature import diameter
 from align.solvers.generic.geometry import (
@@ -104,8 +107,51 @@ def test_away_steps_keep_the_rate(make, seed):
         (np.zeros((1, 2)), "two different ones"),
         (np.zeros(3), "two different ones"),
         (np.array([[0.0], [np.nan]]), "NaN or infinite"),
+        (np.array([[0.0], [1.0], [0.5]]), "atom 2 is no vertex of the hull of all; leave it out"),
+        (np.vstack([cube(2), [[0.5, 0.25]]]), "atom 4 is no vertex"),
+        (np.vstack([[[0.5, 0.5, 1.0]], cube(3)]), "atom 0 is no vertex"),
+        (np.vstack([cube(3), [[0.5, 1.0, 1.0]]]), "atom 8 is no vertex"),
     ],
 )
 def test_what_is_no_polytope_is_refused(atoms, message):
-    with pytest.raises(ValueError, match=f"geometry: .*{message}"):
-        pyramidal_width(atoms)
+    for width in (pyramidal_width, vertex_facet_distance):
+        with pytest.raises(ValueError, match=f"geometry: .*{message}"):
+            width(atoms)
+
+
+def test_a_distance_that_was_not_found_is_told_with_its_bounds(monkeypatch):
+    """An upper bound taken for the distance would promise too fast a rate."""
+    generator = np.random.default_rng(0)
+    first, second = generator.normal(size=(30, 6)), generator.normal(size=(30, 6)) + 3.0
+    true = hull_distance(first, second)
+    monkeypatch.setattr(geometry, "_STEPS", 3)
+    with pytest.raises(
+        ValueError, match="was not found in 3 steps: .* give a polytope with fewer vertices"
+    ) as told:
+        hull_distance(first, second)
+    least, most = (float(each) for each in re.findall(r"([\d.]+) at", str(told.value)))
+    assert least <= true <= most
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_the_distance_is_that_of_a_quadratic_program(seed):
+    generator = np.random.default_rng(seed)
+    first, second = generator.normal(size=(6, 3)), generator.normal(size=(5, 3)) + generator.uniform(0, 3, 3)
+
+    def square(x):
+        return float(np.sum((x[:6] @ first - x[6:] @ second) ** 2))
+
+    sums = [
+        {"type": "eq", "fun": lambda x: x[:6].sum() - 1},
+        {"type": "eq", "fun": lambda x: x[6:].sum() - 1},
+    ]
+    start = np.concatenate([np.full(6, 1 / 6), np.full(5, 1 / 5)])
+    result = minimize(
+        square,
+        start,
+        method="SLSQP",
+        bounds=[(0, 1)] * 11,
+        constraints=sums,
+        options={"ftol": 1e-15, "maxiter": 500},
+    )
+    assert hull_distance(first, second) == pytest.approx(np.sqrt(result.fun), abs=1e-5)
