@@ -284,12 +284,8 @@ def points_of(history: Sequence[Row], cpu: Sequence[float]) -> list[Point]:
     """
     points = []
     for row, used in zip(history, cpu, strict=False):
-        own, average = (
-            (row.primal, row.dual, row.gap),
-            (row.average_primal, row.average_dual, row.average_gap),
-        )
-        best = average if average[2] < own[2] or math.isnan(own[2]) else own
-        if not math.isnan(best[2]):
+        _, best = row.certified
+        if not math.isnan(best.gap):
             points.append(Point(row.passes, row.oracle_calls, row.seconds, used, *best))
     return points
 

@@ -133,6 +133,7 @@ def with_intervals(rows: np.ndarray, *, samples: int, seed: int) -> dict[str, li
 def gap_curve_of(folder: Path) -> list[list[float | None]]:
     """Return how a model was trained, ``[pass, gap, primal]`` of each pass, from its ``history.csv``.
 
+    Gap and primal are those of the iterate or of the average of the iterates, whichever has the smaller gap.
     Empty where the model has no such file; a value that was not measured is None.
 
     Raises
@@ -145,13 +146,21 @@ def gap_curve_of(folder: Path) -> list[list[float | None]]:
         return []
     try:
         with path.open(encoding="utf-8", newline="") as stream:
-            found = [
-                [None if row[name] == "" else float(row[name]) for name in ("passes", "gap", "primal")]
-                for row in csv.DictReader(stream)
-            ]
+            rows = csv.DictReader(stream)
+            own, average = ("passes", "gap", "primal"), ("passes", "average_gap", "average_primal")
+            averaged = set(average) <= set(rows.fieldnames or ())
+            read = [[_numbers(row, names) for names in (own, *[average] * averaged)] for row in rows]
+            # of the two that with the smaller gap, as what a solver returns
+            found = [min(both, key=lambda each: math.inf if each[1] is None else each[1]) for both in read]
     except (ValueError, KeyError, TypeError, csv.Error):
         raise InputError(f"{path}: no table of passes, gaps and primals; remove it, or train again") from None
-    return [[value if value is None or math.isfinite(value) else None for value in row] for row in found]
+    return found
+
+
+def _numbers(row: dict[str, str], names: tuple[str, ...]) -> list[float | None]:
+    """Return numbers of a row, None for those that are not there or not finite."""
+    values = [None if row[name] == "" else float(row[name]) for name in names]
+    return [value if value is None or math.isfinite(value) else None for value in values]
 
 
 def _judged(connection: sqlite3.Connection, run: int) -> Grouped:

@@ -60,8 +60,9 @@ def history(axes: Axes, rows: Sequence[Row], *, tolerance: float | None = None) 
 def gap(axes: Axes, rows: Sequence[Any], *, by: str = "passes", label: str = "") -> Axes:
     """Draw the least duality gap so far, as a share of the primal, on logarithmic axes.
 
-    Called once for each solver that is to be compared. The gap of some solvers leaps from pass to pass; the
-    least one so far is as good a certificate.
+    Where an average of the iterates was measured too, each point is of the one of the two that has the
+    smaller gap, as the result of a solver is. Called once for each solver that is to be compared. The gap of
+    some solvers leaps from pass to pass; the least one so far is as good a certificate.
 
     Parameters
     ----------
@@ -73,13 +74,20 @@ def gap(axes: Axes, rows: Sequence[Any], *, by: str = "passes", label: str = "")
     label : str
         For the legend; none with the empty text.
     """
-    points = [row for row in rows if getattr(row, by) > 0 and row.gap > 0]
-    least = np.minimum.accumulate([row.gap / row.primal for row in points]) if points else np.zeros(0)
-    x = np.array([getattr(row, by) for row in points])
+    points = [(getattr(row, by), *_certificate(row)) for row in rows]
+    points = [(at, primal, found) for at, primal, found in points if at > 0 and found > 0]
+    least = np.minimum.accumulate([found / primal for _, primal, found in points]) if points else np.zeros(0)
+    x = np.array([at for at, _, _ in points])
     axes.set(xscale="log", yscale="log", xlabel=by.replace("_", " ").replace("cpu", "CPU"))
     axes.set_ylabel("duality gap / primal, least so far")
     _curve(axes, x, least, "-", label=label)
     return _finished(axes, legend=bool(label))
+
+
+def _certificate(row: Any) -> tuple[float, float]:
+    """Return primal and gap of a row."""
+    value = row.certified[1] if isinstance(row, Row) else row
+    return value.primal, value.gap
 
 
 def learning_curve(

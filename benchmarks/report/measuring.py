@@ -64,7 +64,7 @@ def measured(
     def look(solver: Solver[Any], progress: Progress) -> None:
         row = progress.row
         if _is_shown(row.passes):
-            weights.append((row.passes, solver.weights(progress.state, averaged=row.average_gap < row.gap)))
+            weights.append((row.passes, solver.weights(progress.state, averaged=row.certified[0])))
 
     options: dict[str, Any] = {"passes": limits.passes, "seconds": limits.seconds, "tolerance": LEVELS[-1]}
     runs = [solve(task, name, **options, seed=limits.seed, look=None if error is None else look)]

@@ -141,8 +141,10 @@ def test_the_conclusions_carry_the_measured_values(made):
     told = f"makes {first['links']} links where {first['sure']} are sure, {first['right']} of them right"
     assert told in said
     assert f"AER {100 * first['aer']:.2f} %" in said
-    best = min(values["lam"], key=values["lam"].get)
-    assert f"lam = {best} has the lowest AER, {100 * values['lam'][best]:.2f} %" in said
+    errors = {lam: own["aer"] for lam, own in values["lam"].items()}
+    best = min(errors, key=errors.get)
+    assert f"lam = {best} has the lowest AER, {100 * errors[best]:.2f} %" in said
+    assert all(own["reached"] == (own["share"] <= 0.01) for own in values["lam"].values())
     assert all(each["missed"] <= each["bound"] for each in values["approximate"].values())
     assert "the bound of theory held in every row" in said
 
@@ -155,14 +157,65 @@ def test_made_up_figures_lead_to_other_conclusions():
     many = Section("pairs-1000", "", values={"bcfw": own(3.0, 5, 2**20), "fw": own(None, None, 2**22)})
     said = " ".join(conclusions([few, many]))
     assert (
-        "with 100 pairs 2 of 2 get there, the quickest fw (1.00 CPU s), in the fewest passes bcfw (5)" in said
+        "with 100 pairs 2 of 2 get there, the quickest in the median fw (1.00 CPU s), in the fewest passes "
+        "bcfw (5)" in said
     )
     assert "with 1,000 pairs 1 of 2 get there" in said
     assert "Not within the limits (gap over primal at the end): fw (0.5)." in said
     assert "Beside the features bcfw takes 1.0 MiB, fw 4.0 MiB." in said
-    broken = Section("approximate", "", values={"rough": {"missed": 2.0, "bound": 1.0, "gap": 0.1}})
-    assert "the bound of theory was broken" in " ".join(conclusions([broken]))
     assert conclusions([]) == []
+
+
+@pytest.mark.parametrize(
+    ("missed", "said"),
+    [
+        ((2.0, 0.5), "the bound of theory was broken by rough; the costliest was rough, 2 short"),
+        ((0.9, 0.5), "the bound of theory held in every row; the costliest was rough, 0.9 short"),
+        (
+            (0.1, 0.2),
+            "the bound of theory held in every row, 5 times what is measured or more; the costliest",
+        ),
+        (
+            (1e-3, 0.0),
+            "held in every row, 1,000 times what is measured or more, too far above it to be a test;",
+        ),
+    ],
+)
+def test_what_is_said_of_a_bound_is_what_was_measured(missed, said):
+    values = {
+        name: {"missed": own, "bound": 1.0} for name, own in zip(("rough", "fine"), missed, strict=True)
+    }
+    assert said in " ".join(conclusions([Section("approximate", "", values=values)]))
+
+
+@pytest.mark.parametrize(
+    ("errors", "step"),
+    [
+        ((0.95, 0.94, 0.24, 0.05, 0.04), "to features: 70.0 of 91.0 points."),
+        ((0.95, 0.10, 0.09, 0.08, 0.07), "to assignment: 85.0 of 88.0 points."),
+        ((0.95, 0.94, 0.90, 0.10, 0.07), "to sampled: 80.0 of 88.0 points."),
+    ],
+)
+def test_the_cause_of_the_lower_error_is_the_largest_step(errors, step):
+    names = ("2019", "assignment", "features", "sampled", "annotated")
+    own = {"links": 5, "sure": 9, "right": 1}
+    values = {name: {"aer": error, **own} for name, error in zip(names, errors, strict=True)}
+    (said,) = conclusions([Section("first", "", values=values)])
+    assert said.endswith(f"The largest single step is that {step}")
+    (said,) = conclusions([Section("first", "", values={name: {"aer": 0.5, **own} for name in names})])
+    assert "step" not in said
+
+
+def test_error_rates_of_weights_that_were_not_solved_are_told():
+    def own(aer, reached):
+        return {"aer": aer, "share": 0.5, "reached": reached}
+
+    (said,) = conclusions([Section("lam", "", values={"0.1": own(0.05, True), "0.001": own(0.2, False)})])
+    assert said.endswith(
+        "Weights that are not within 1 % of their minimum (gap over primal): lam = 0.001 (50.00 %)."
+    )
+    (said,) = conclusions([Section("lam", "", values={"0.1": own(0.05, True), "1": own(0.05, True)})])
+    assert said == "All strengths of regularisation have the same AER, 5.00 %."
 
 
 def test_concatenated_vectors_cannot_tell_who_translates_whom(text):

@@ -189,6 +189,11 @@ def test_the_curve_of_training(tmp_path):
     path = tmp_path / "history.csv"
     path.write_text("passes,oracle_calls,primal,gap\n0,0,,\n1,20,0.75,0.5\n2,40,inf,nan\n", encoding="utf-8")
     assert gap_curve_of(tmp_path) == [[0, None, None], [1, 0.5, 0.75], [2, None, None]]
+    path.write_text(
+        "passes,primal,gap,average_primal,average_gap\n0,8,8,,\n1,4,3,5,3.5\n2,5,4,3,1\n3,,,,\n",
+        encoding="utf-8",
+    )
+    assert gap_curve_of(tmp_path) == [[0, 8, 8], [1, 3, 4], [2, 1, 3], [3, None, None]]
     for text in ("passes,primal\n1,2\n", "passes,gap,primal\n1,x,2\n", "passes,gap,primal\n1\n", "a\0b\n1\n"):
         path.write_text(text, encoding="utf-8")
         with pytest.raises(
