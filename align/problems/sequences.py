@@ -6,7 +6,7 @@ Chain i has T_i places with features x_t in R^p and labels y_t in 0..S-1. The sc
 
 the loss the number of places with a wrong label; both are sums over places and neighbours, so that the oracle
 is a longest path ([1]_, section 6, does so for handwritten words). The dual extragradient method asks for the
-marginals of places and neighbours in place of the longest path ([2]_, section 5).
+marginals of places and neighbours in place of the longest path ([2]_, by dynamic programming).
 
 References
 ----------

@@ -140,7 +140,8 @@ class BlockFrankWolfe(BlockSolver):
     Parameters
     ----------
     averaging : bool
-        Whether the weighted average of the iterates is kept, measured and may be the result.
+        Whether the weighted average of the iterates is kept, measured and may be the result. Weights that may
+        not be negative are cut at 0 in the average, not before.
     cache : int
         Vertices kept for each pair, >= 0; with 0 bcfw is the algorithm as published.
     """

@@ -2,14 +2,13 @@
 
 Where features and losses of the labellings of a block are linear in some numbers z_i, and their hull Z_i can
 be projected onto (:class:`align.problems.protocol.Polytope`), the structured SVM is the saddle-point problem
-([1]_, section 3)
+([1]_)
 
     min_w  max_(z_i in Z_i)  L(w, z) = n lam/2 |w - w_0|^2 + sum_i <F_i' w + c_i, z_i> - <w, F_i y_i>,
 
 max_z L / n - mean <c_i, y_i> = P(w). For matchings, c_i,jk = c_fp (wrong links), -c_fn (sure ones), 0 (free
 ones), and -<c_i, y_i> = c_fn |y_i|. Or, with a ball, |w - w_0| <= B takes the place of the first term. With
-the monotone operator T(w, z) = (F z - F y + n lam (w - w_0); -F' w - c) one iteration is ([1]_, section 4;
-[2]_)
+the monotone operator T(w, z) = (F z - F y + n lam (w - w_0); -F' w - c) one iteration is ([1]_, [2]_)
 
     v = Pi(start, eta s),    u = Pi(v, -eta T(v)),    s <- s - T(u),
 
@@ -27,10 +26,10 @@ iterations. Weights that may not be negative are cut at 0 in each step; the metr
 The start is w_0 and a point amid Z, of matchings z = 1 / max(n_i, m_i).
 
 T is affine, so s is -t T(average of u): of z only <c, sum of z> has to be kept, and s of an edge is
-<sum of w, x> + t c (memory ``weights``, [1]_, section 5). Memory ``edges`` keeps s of each edge. Both
-take one pass over the features and two projections of each pair an iteration, and give the same iterates up
-to rounding. Kept for speed alone are M and, of each word of the longer side, the prices that the projections
-start from.
+<sum of w, x> + t c (memory ``weights``, the memory-efficient form of [1]_). Memory ``edges`` keeps s of each
+edge. Both take one pass over the features and two projections of each pair an iteration, and give the same
+iterates up to rounding. Kept for speed alone are M and, of each word of the longer side, the prices that the
+projections start from.
 
 References
 ----------

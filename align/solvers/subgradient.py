@@ -15,11 +15,12 @@ with mass 1, are a feasible point of the dual, and so is each average of passes,
 found at. Kept is the average of all passes p = 1, 2, ... with weights in proportion to p, so that the
 vertices of early and bad w are forgotten as 1/t^2. Its dual is a lower bound of the minimum, and the gap, the
 primal of the weights by a full pass of the oracle less the largest bound so far, is exact. (w_k itself is
-A alpha too, all passes alike; that dual is feasible and many times as far from the maximum.) Where blocks are
-drawn with replacement the masses of a pass do not add up to 1, so that order is not offered.
+A alpha too, all passes alike; that dual is feasible, and farther from the maximum.) Where blocks are drawn
+with replacement the masses of a pass do not add up to 1, so that order is not offered.
 
 Weights that may not be negative are cut at 0 in w, not in the sum of vertices, as in the Frank-Wolfe solvers:
-dual averaging ([4]_), of which the above is the case without constraints.
+dual averaging ([4]_), of which the above is the case without constraints. The average is then that of the
+sums, cut at 0 in the end, not that of the w.
 
 References
 ----------
@@ -91,7 +92,8 @@ class Subgradient(DualSolver[SubgradientState]):
     Parameters
     ----------
     averaging : bool
-        Whether the weighted average of the iterates is kept, measured and may be the result.
+        Whether the weighted average of the iterates is kept, measured and may be the result. Weights that may
+        not be negative are cut at 0 in the average, not before.
     block_order : str
         Of a pass: permutation (each pair once), or cyclic (as they come).
     """

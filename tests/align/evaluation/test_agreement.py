@@ -1,5 +1,7 @@
 """Kappa on published examples and against a plain twin; AER and F1 against the metrics of ``score``."""
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -42,6 +44,14 @@ def plain_kappa(says):
 )
 def test_published_examples(table, expected):
     assert kappa(np.array(table)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_with_more_cells_without_a_link_kappa_comes_nearer_to_f1():
+    """Hripcsak and Rothschild 2005: F1 is its limit."""
+    f1 = 2 * 40 / (2 * 40 + 7 + 9)
+    away = [f1 - kappa(np.array([[none, 7], [9, 40]])) for none in (50, 500, 5000, 50_000)]
+    assert all(more > less > 0 for more, less in pairwise(away))
+    assert away[-1] < 2e-4
 
 
 def test_one_category_alone_has_no_kappa():

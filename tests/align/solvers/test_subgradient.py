@@ -75,6 +75,25 @@ def test_the_dual_is_that_of_a_distribution_over_the_vertices_met(order, nonnega
     assert fit.dual > 0.0
 
 
+@pytest.mark.parametrize("lam", [0.03, 0.3])
+@pytest.mark.parametrize("seed", range(5))
+def test_the_mean_of_all_passes_is_a_worse_bound(seed, lam):
+    """A alpha of passes that count alike is w_k itself; why those that count in proportion are kept."""
+    problem, passes = watched(seed), 200
+    _, maximum = solved_by_scipy(problem, lam)
+    subgradient(problem, lam=lam, passes=passes, tolerance=0)
+    of_pass = 1 + np.arange(len(problem.met)) // problem.n
+    away = []
+    for weight in (of_pass * 2 / (passes * (passes + 1)), np.full(len(of_pass), 1 / passes)):
+        mass = np.zeros(problem.loss.shape)
+        for (_, i, best), own in zip(problem.met, weight, strict=True):
+            mass[i, best] += own
+        w = np.einsum("iy,iyd->d", mass, problem.psi) / (lam * problem.n)
+        away.append(maximum - ((mass * problem.loss).sum() / problem.n - lam / 2 * w @ w))
+    assert min(away) >= -1e-7
+    assert 4 <= away[1] / away[0] <= 45  # docs/solvers.md says so
+
+
 @pytest.mark.parametrize("seed", range(5))
 @pytest.mark.parametrize("lam", [0.03, 0.3])
 def test_two_hundred_passes_end_within_one_per_cent_of_the_minimum(seed, lam):
