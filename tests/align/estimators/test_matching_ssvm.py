@@ -175,7 +175,8 @@ class TestFit:
             estimator.fit(PAIRS[:4], LINKS[:4])
         assert estimator.status_ == "pass-limit"
         with warnings.catch_warnings(action="error"):
-            assert MatchingSSVM(hidden=False).fit(PAIRS[:4], LINKS[:4]).status_ == "converged"
+            easy = MatchingSSVM(hidden=False, tolerance=0.1).fit(PAIRS[:4], LINKS[:4])
+        assert easy.status_ == "converged"
 
     def test_a_solver_takes_its_own_passes_unless_told(self):
         taken = []
