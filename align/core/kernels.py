@@ -11,6 +11,7 @@ the code for the other: run on arrays it was not made for. So each file gets a n
 
 from __future__ import annotations
 
+import gc
 import hashlib
 import os
 import shutil
@@ -93,19 +94,30 @@ def kernel(function: Any = None, *, error_model: str = "python") -> Any:
 
 
 class _Listener(_event.Listener):
-    """Counts the kernels that are compiled, those of this package alone."""
+    """Counts the kernels that are compiled, those of this package alone.
+
+    Meanwhile Python does not look for circles of objects: the compiler makes objects by the million, and to
+    look for circles among them, time and again, takes a tenth of its time.
+    """
 
     def __init__(self, tell: Callable[[int], None]) -> None:
         self._tell, self._count = tell, 0
         self._own = f"{__name__.partition('.')[0]}."
+        self._depth, self._collects = 0, False  # a kernel's callees are compiled within it
 
     def on_start(self, event: Any) -> None:
+        if self._depth == 0:
+            self._collects = gc.isenabled()
+            gc.disable()
+        self._depth += 1
         if event.data["dispatcher"].py_func.__module__.startswith(self._own):
             self._count += 1
             self._tell(self._count)
 
     def on_end(self, event: Any) -> None:
-        pass
+        self._depth -= 1
+        if self._depth == 0 and self._collects:
+            gc.enable()
 
 
 @contextmanager
@@ -121,6 +133,12 @@ def watching(tell: Callable[[int], None]) -> Iterator[None]:
 def are_kept() -> bool:
     """Tell whether there is a place where machine code is kept for the next start."""
     return _folder() is not None
+
+
+def is_first_start() -> bool:
+    """Tell whether machine code is kept, and none is there yet."""
+    folder = _folder()
+    return folder is not None and not any(folder.glob("*/*.nbi"))
 
 
 @cache

@@ -6,6 +6,7 @@ the other end: it compiles what the first comes to last, which then finds the ma
 
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
@@ -21,32 +22,44 @@ from align.features.block import Block
 from align.features.chain import chain_posteriors
 from align.features.scoring import Scores
 from align.matching.decoding import decode
+from align.model import own_text
 from align.model.aligner import Aligner
 from align.model.pairs import look_up
+from align.model.shipped import first_model
 
 # The last groups need the first ones, and are the largest.
 _LAST = ("posterior", "context")
 
+# The word for a run, where a model's folder is expected.
+_RUN = "--run"
+
+_PAIRS = [("a 1 . b", "b 1 ."), ("c .", "d e ."), ("b a", "a b")]
+
 
 @contextmanager
-def compiling(model: Path, tell: Callable[[int], None]) -> Iterator[None]:
+def compiling(model: Path | None, tell: Callable[[int], None]) -> Iterator[None]:
     """Tell of kernels that are compiled meanwhile, and let another process compile half of them.
 
     Parameters
     ----------
-    model : Path
-        The model's folder: it decides which kernels are needed.
+    model : Path, optional
+        The model's folder: it decides which kernels are needed. Without one those of a whole run are, from
+        a text to its links.
     tell : callable
         Called before each kernel that this process compiles, with how many there are by then.
     """
     helpers: list[subprocess.Popen[bytes]] = []
 
     def begin(count: int) -> None:
-        if count == 1 and kernels.are_kept() and (os.cpu_count() or 1) > 1 and sys.executable:
+        able = kernels.are_kept() and (os.cpu_count() or 1) > 1 and sys.executable
+        if not helpers and able:
             helpers.append(_start(model))
-        tell(count)
+        if count:
+            tell(count)
 
     try:
+        if kernels.is_first_start():
+            begin(0)
         with kernels.watching(begin):
             yield
     finally:
@@ -55,12 +68,12 @@ def compiling(model: Path, tell: Callable[[int], None]) -> Iterator[None]:
             helper.wait()
 
 
-def _start(model: Path) -> subprocess.Popen[bytes]:
+def _start(model: Path | None) -> subprocess.Popen[bytes]:
     package = str(Path(__file__).parents[2])
     paths = [package, *filter(None, [os.environ.get("PYTHONPATH")])]
     return subprocess.Popen(
         # -P: a folder of the user's with an align.py of its own does not come first.
-        [sys.executable, "-P", "-m", __name__, str(model.resolve())],
+        [sys.executable, "-P", "-m", __name__, _RUN if model is None else str(model.resolve())],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(paths)},
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
@@ -88,5 +101,21 @@ def compile_from_the_end(model: Path) -> None:
             GROUPS[group].fill(block, out)
 
 
+def compile_for_a_run() -> None:
+    """Compile the kernels of a run with its default options, those of its last stages first.
+
+    What stages compute is computed of a text of a few words: features and links, then what is learnt
+    from links made by hand, then the statistics of the text.
+    """
+    aligner = Aligner.load(first_model(), tokenizer="spaces")
+    aligner.align(*_PAIRS[0])
+    aligner.learn([(*pair, "0-0") for pair in _PAIRS])
+    own_text.learn([aligner.tokens(*pair) for pair in _PAIRS])
+
+
 if __name__ == "__main__":
-    compile_from_the_end(Path(sys.argv[1]))
+    gc.disable()  # as of kernels that are watched; this process does not live for long
+    if sys.argv[1] == _RUN:
+        compile_for_a_run()
+    else:
+        compile_from_the_end(Path(sys.argv[1]))

@@ -1,5 +1,6 @@
 """The first use on a machine is told, two processes compile what is needed; a cache for each version."""
 
+import gc
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import tomllib
 from pathlib import Path
 
 import pytest
+from numba.core.errors import TypingError
 
 from align.core import kernels
 from align.core.kernels import TOLD
@@ -62,6 +64,7 @@ def test_g04_the_other_process_is_started_by_the_first_kernel_and_ended(tmp_path
     begin = subprocess.Popen
     monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: started.append(begin(*a, **k)) or started[-1])
     monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(kernels, "is_first_start", lambda: False)
     fresh = kernels._njit(nogil=True)(lambda x: x + 1)
     fresh.py_func.__module__ = "align.made_here"
     with compiling(tmp_path, told.append):
@@ -71,6 +74,37 @@ def test_g04_the_other_process_is_started_by_the_first_kernel_and_ended(tmp_path
         assert len(started) == 1
     assert told == [1, 2]
     assert started[0].returncode is not None
+
+
+def test_g04_where_nothing_is_compiled_the_other_process_is_started_at_once(tmp_path, monkeypatch):
+    started, told = [], []
+    begin = subprocess.Popen
+    monkeypatch.setattr(subprocess, "Popen", lambda *a, **k: started.append(begin(*a, **k)) or started[-1])
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(kernels, "is_first_start", lambda: True)
+    with compiling(None, told.append):
+        assert len(started) == 1
+        fresh = kernels._njit(nogil=True)(lambda x: x + 1)
+        fresh.py_func.__module__ = "align.made_here"
+        fresh(1)
+    assert len(started) == 1
+    assert told == [1]
+    assert started[0].args[-1] == "--run"
+    assert started[0].returncode is not None
+
+
+def test_g04_python_does_not_look_for_circles_of_objects_while_it_compiles():
+    found = []
+    fresh = kernels._njit(nogil=True)(lambda x: x + 1)
+    fresh.py_func.__module__ = "align.made_here"
+    assert gc.isenabled()
+    with kernels.watching(lambda count: found.append(gc.isenabled())):
+        fresh(1)
+        assert gc.isenabled()
+    assert found == [False]
+    with pytest.raises(TypingError), kernels.watching(lambda count: None):
+        fresh("a")
+    assert gc.isenabled()
 
 
 def test_g04_a_run_tells_once_at_length_and_then_of_each_stage_that_compiles(capsys):

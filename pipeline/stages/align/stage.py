@@ -15,7 +15,6 @@ The parts of a pair that was split are put together again. Gold pairs are no lin
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from contextlib import AbstractContextManager, nullcontext
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Annotated
@@ -25,7 +24,6 @@ import numpy as np
 from align.core.arrays import load_array, load_rows
 from align.core.files import copy_file
 from align.core.ragged import SIDES
-from align.model.first_use import compiling
 from pipeline.config.options import FINITE, at_least
 from pipeline.stages.align.block import AlignedBlock, LineBlock, align_lines, model_fingerprint
 from pipeline.stages.align.links_table import write_table
@@ -94,7 +92,7 @@ def run(
         for piece in _pieces(preprocess, block)
     ]
     made = made_of([preprocess, model, lexicon])
-    with _journal(context.folder, blocks, made) as journal, _first_use(context, model):
+    with _journal(context.folder, blocks, made) as journal:
         done = _align(context, blocks, journal)
         give_back()  # the table is made without the model
         texts = {side: context.folder / f"{side}.txt" for side in SIDES}
@@ -114,11 +112,6 @@ def run(
     context.say(
         f"{done.links} links in {done.pairs} pairs, {done.empty} of them without any; mean score {shown}"
     )
-
-
-def _first_use(context: StageContext, model: Path) -> AbstractContextManager[None]:
-    """Compile what is not yet compiled on this machine with another process; that it is told is the run's."""
-    return nullcontext() if context.engine.remote else compiling(model, lambda count: None)
 
 
 def _journal(folder: Path, blocks: Sequence[LineBlock], made: str) -> Journal:

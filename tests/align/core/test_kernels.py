@@ -84,6 +84,14 @@ def test_machine_code_is_kept_until_what_it_calls_changes(package):
     assert run(package) == ["30", "0"], "what chooses between kernels counts as one"
 
 
+def test_what_is_not_compiled_yet_is_told(package):
+    program = "from align.caller import caller\nfrom align.core.kernels import is_first_start as first\n"
+    program += "print(first(), caller(1), first())"
+    assert run(package, program) == ["True", "20", "False"]
+    assert run(package, program) == ["False", "20", "False"]
+    assert run(package, program, NUMBA_CACHE_DIR=str(package / "callee.py")) == ["False", "20", "False"]
+
+
 def test_another_place_can_be_named(package, tmp_path):
     assert run(package, NUMBA_CACHE_DIR=str(tmp_path / "place")) == ["20", "0"]
     assert list((tmp_path / "place" / "liaison").glob("kernels-*"))
