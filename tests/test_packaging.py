@@ -47,7 +47,7 @@ def from_pyproject():
 def from_environment():
     text = (ROOT / "environment.yml").read_text(encoding="utf-8")
     found = {}
-    for line in re.findall(r"^  - (\S.*)$", text.partition("dependencies:")[2], re.M):
+    for line in re.findall(r"^ +- (\S.*[^\s:])$", text.partition("dependencies:")[2], re.M):
         name, _, bound = line.partition(" ")
         found[name] = bound
     return found
