@@ -68,7 +68,7 @@ class Served(NamedTuple):
         connection = HTTPConnection("127.0.0.1", self.port, timeout=120)
         try:
             if body is None:
-                connection.request("GET", path)
+                connection.request("GET", path, headers={"X-Liaison-Token": self.token})  # as the page
             else:
                 connection.request("POST", path, json.dumps(body).encode(), headers)
             answer = connection.getresponse()

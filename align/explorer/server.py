@@ -157,20 +157,20 @@ def make_desk_server(
     return _Server((ADDRESS, port), Handler)
 
 
-def owner_of_peer(connection: socket.socket) -> int | None:
+def owner_of_peer(own: tuple[str, int], peer: tuple[str, int]) -> int | None:
     """Return the user whose the other end of a connection is, both ends being on this machine.
 
     Parameters
     ----------
-    connection : socket.socket
-        Of IPv4, the end of this process.
+    own, peer : (str, int)
+        IPv4 address and port of this process's end, and of the other one.
 
     Returns
     -------
     int or None
         The number of the user, -1 where the other end is gone; None where the system does not tell.
     """
-    here, there = (_in_table(*end) for end in (connection.getsockname(), connection.getpeername()))
+    here, there = _in_table(*own), _in_table(*peer)
     for _ in range(_LOOKS):  # a table that changes while it is read may lack a row
         owners = {}
         for table in _TABLES:
@@ -413,7 +413,7 @@ class _Handler(BaseHTTPRequestHandler):
         """Refuse other users of this machine, where the system tells of them."""
         if self._has_token():  # who has it has read the page
             return
-        owner = owner_of_peer(self.connection)
+        owner = owner_of_peer(self.connection.getsockname(), self.client_address)
         if owner is not None and owner not in {os.getuid(), os.geteuid(), 0}:
             raise RequestError(403, "this server answers the user who has started it only")
 

@@ -152,8 +152,8 @@ def _spelling(facts: Facts) -> str:
     if said is None:
         common = facts.values.get("common_letters", 0.0)
         letters = f"{100 * common:.0f} % of the letters in common" if common else "no letter in common"
-        alike = facts.has("cognate")
-        said = f"the two are spelt alike: {letters}" if alike else f"the two are not spelt alike: {letters}"
+        # What lies between speaks now for the link and now against it.
+        said = f"the two are spelt alike: {letters}" if facts.has("cognate") else f"the two have {letters}"
     if facts.values.get("partner_elsewhere", 0.0) >= _MORE_ALIKE:
         said += "; another word of the sentences is spelt more like one of them"
     return said

@@ -145,6 +145,21 @@ class TestCorrecting:
             (pair,) = read_jsonl(enumerate(journal(folder).split("\n")[:-1], 1), "saved")
             assert [(link.source, link.target) for link in pair.links] == [(0, 0), (1, 1), (2, 2)]
 
+    @pytest.mark.parametrize("width", [360, 1440])
+    def test_the_first_click_moves_no_cell(self, desk, width):
+        """Else a second click on the same place would change another link."""
+        page = desk("#5", width=width)
+        page.click("#edit")
+        place = (
+            "document.querySelector('#matrix tbody').getBoundingClientRect().y + scrollY"
+            " + document.getElementById('pair').scrollTop"
+        )
+        before = page.evaluate(place)
+        cell(page, 0, 0).click()
+        expect(page.locator("#clear")).to_be_enabled()
+        assert "AER" in page.inner_text("#pair-figures")
+        assert page.evaluate(place) == before
+
     def test_gold_files_that_cannot_be_written_are_told_of_until_they_can(
         self, tiny_model, tmp_path, open_page
     ):

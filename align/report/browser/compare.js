@@ -57,7 +57,7 @@ function comparisonParts(answer, {a, b, source}) {
     tables.push(tableFigure("By kind of word", "links that only one of them makes, and how many of these are right where that is known",
       ["Kind", "Only A", "right", "Only B", "right", ...(answer.judged ? ["Errors of A", "of B", "Better"] : [])], answer.kinds, (row) => [
         make("td", {}, row.filter ? pairsLink(row.kind, row.filter) : row.kind), ...kindNumbers(row, answer).map((value) => make("td", {class: "n"}, `${value ?? "–"}`)),
-        ...(answer.judged ? [make("td", {}, betterIn(row))] : []),
+        ...(answer.judged ? [make("td", {class: "short"}, betterIn(row))] : []),
       ], (row) => [row.kind, ...kindNumbers(row, answer), ...(answer.judged ? [betterIn(row)] : [])]));
   }
   parts.push(make("div", {class: "figures"}, ...tables));

@@ -70,6 +70,7 @@ function serverDesk(bar, source, {onRun, list}) {
 
   function drawRuns() {
     fillSelect(runs, [...runNames(desk)], String(desk.current));
+    runs.title = runName(desk, desk.current);
     name.value = desk.annotator;
     names.replaceChildren(...(desk.annotators ?? []).map((value) => make("option", {value})));
     learn.hidden = !desk.can_learn;

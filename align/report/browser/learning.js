@@ -39,7 +39,7 @@ function setUpLearning(source, {onRun, onLearnt}) {
     const buttons = [choice(`Learn from all ${counted(pairs, "corrected pair")}`, false, {id: "learn-all", class: done ? null : "main"})];
     if (done) buttons.unshift(choice(`Learn from the ${done.toLocaleString("en")} done`, true, {id: "learn-done", class: "main"}));
     panel.replaceChildren(make("h2", {}, "Learn from which pairs?"), closeButton(), make("div", {class: "outcome"},
-      make("p", {}, `${begunText(begun, pairs)} In those, links of the model that nobody has looked at yet would be learnt as right.`),
+      make("p", {}, `${begunText(begun, pairs)} What nobody has looked at yet there would be learnt as right.`),
       make("p", {class: "row"}, ...buttons)));
     panel.hidden = false;
     buttons[0].focus();

@@ -32,6 +32,7 @@ async function showPair(id) {
 
 function drawHead(pair) {
   byId("pair-figures").textContent = headline(pair);
+  byId("pair-figures").title = editor.on ? headline(pair) : "";
   byId("clear").disabled = !pair.annotation;
   drawLegend(pair);
   const table = byId("table");
@@ -56,6 +57,7 @@ function renewPair(turned = false) {
 
 function headline(pair) {
   const parts = [`${pair.source.length} + ${pair.target.length} words`, `${pair.links.length} links`];
+  if (pair.annotation) parts.unshift(pair.annotation.done ? "✓\u00a0corrected, done" : "✎\u00a0corrected");
   const reference = referenceOf(pair);
   if (reference) {
     const {aer, precision, recall} = figuresOf(pair.links, reference);
@@ -63,7 +65,6 @@ function headline(pair) {
   }
   if (pair.confidence !== null && pair.confidence !== undefined) parts.push(`mean confidence ${decimal(pair.confidence)}`);
   if (pair.score !== undefined && pair.score !== null) parts.push(`sentence score ${decimal(pair.score)}`);
-  if (pair.annotation) parts.push(pair.annotation.done ? "✓ corrected, done" : "✎ corrected");
   return parts.join(" · ");
 }
 

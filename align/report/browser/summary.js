@@ -14,7 +14,7 @@ function begunNote({begun, judged}) {
   const [are, them] = begun === 1 ? ["is", "it"] : ["are", "them"];
   return [make("p", {class: "unfinished", id: "begun"},
     pairsLink(counted(begun, "corrected pair"), {show: "begun", order: "number"}), ` of the ${judged.toLocaleString("en")} judged ${are} not marked as done: `
-    + `links of the model that nobody has looked at yet count as right in ${them}, and the figures are too good by that.`)];
+    + `links that nobody has looked at yet count as right in ${them}, so the figures may be too good.`)];
 }
 
 // Ask for what a view shows: null where it failed, which the view tells, or where another view has been turned to.
