@@ -77,7 +77,7 @@ def test_of_the_desk(tiny_model, tmp_path, open_page, axe):
         page.evaluate("location.hash = '#6'")
         expect(page.locator("#pair-title")).to_have_text("Corpus 6")
         audit.look("right to left")
-        page.context.close()
+        open_page.leave(page)
     assert audit.found == {}
 
 

@@ -175,7 +175,7 @@ class TestCorrecting:
             hindrance.rmdir()
             hindrance.parent.rmdir()
             expect(page.locator("#trouble")).to_be_hidden(timeout=20_000)
-            page.context.close()
+            open_page.leave(page)
         assert "1-1" in (folder / "saved" / "annotator.align").read_text(encoding="utf-8")
 
     def test_what_waits_is_sent_to_the_same_desk_only(self, tiny_model, tmp_path, open_page, problems):
