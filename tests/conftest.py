@@ -24,6 +24,15 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 # Models that somebody fetched on this machine are none of the tests'.
 os.environ["LIAISON_MODELS"] = str(ROOT / "none")
 
+# What calls few kernels or none, so that it need not compile what another process is at compiling.
+FEW_KERNELS = tuple(
+    ROOT / "tests" / name
+    for name in (
+        *("align/core", "align/data", "align/evaluation", "align/links", "align/text", "align/vectors"),
+        *("browser/test_corrections.py", "browser/test_report.py", "browser/test_views.py"),
+    )
+)
+
 # Not as many as there are processors: tests start processes, clusters and browsers of their own.
 WORKERS = 2
 
@@ -129,9 +138,9 @@ def pytest_sessionfinish():
 def pytest_collection_modifyitems(items):
     """Mark the tests that ask for the measuring data, and put the files in order.
 
-    First the one with the most slow tests: its commands compile all kernels, while the other process has the
-    method's own tests, which start no commands. Then the files with slow tests: begun last, they would keep
-    one process busy while the other has nothing left to do.
+    First the one with the most slow tests: its commands compile all kernels, while the other process has what
+    calls few of them, and then the method's own tests, which start no commands. Then the files with slow
+    tests: begun last, they would keep one process busy while the other has nothing left to do.
     """
     for item in items:
         if "real_data" in getattr(item, "fixturenames", ()):
@@ -139,4 +148,9 @@ def pytest_collection_modifyitems(items):
     slow = Counter(item.path for item in items if item.get_closest_marker("slow"))
     first = max(slow, key=slow.get, default=None)
     method = ROOT / "tests" / "align"
-    items.sort(key=lambda item: (item.path != first, method not in item.path.parents, -slow[item.path]))
+
+    def place(item):
+        few = any(item.path.is_relative_to(each) for each in FEW_KERNELS)
+        return item.path != first, not few, method not in item.path.parents, -slow[item.path]
+
+    items.sort(key=place)
