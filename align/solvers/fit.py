@@ -40,7 +40,7 @@ class Row(NamedTuple):
     @property
     def certified(self) -> tuple[bool, Value]:
         """Whether the average has the smaller gap, and primal, dual and gap of the one that has."""
-        if self.average_gap < self.gap:
+        if not math.isnan(self.average_gap) and not self.gap <= self.average_gap:  # one may be unmeasured
             return True, Value(self.average_primal, self.average_dual, self.average_gap)
         return False, Value(self.primal, self.dual, self.gap)
 
