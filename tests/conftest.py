@@ -21,6 +21,9 @@ settings.load_profile("liaison")
 # Tests start hundreds of processes: each would compile all modules anew.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
+# Workers of Dask begin in copies of a process that has their libraries loaded.
+os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
+
 # Models that somebody fetched on this machine are none of the tests'.
 os.environ["LIAISON_MODELS"] = str(ROOT / "none")
 

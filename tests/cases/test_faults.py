@@ -1,25 +1,25 @@
 """A few rounds of the harness of faults, and that it sees what goes wrong."""
 
-import subprocess
-import sys
-
 import pytest
 
+from tests.faults.__main__ import main
 from tests.faults.ground import Ended
 from tests.faults.judging import judge
 from tests.faults.kinds import KINDS
-from tests.runs import ROOT
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(1200)
-def test_after_faults_a_run_ends_well():
+@pytest.mark.filterwarnings("ignore:.*multi-threaded:DeprecationWarning")
+def test_after_faults_a_run_ends_well(monkeypatch, capsys):
     """Ten rounds, of as many kinds and stages as so few can have."""
     kinds = "kill,term,hang-up,disk-full,file-limit,read-only,no-memory,cut-file,torn,twice,moved,network"
-    words = [sys.executable, "-m", "tests.faults", "--rounds", "10", "--seed", "75"]
-    words += ["--kinds", f"{kinds},unheard"]
-    done = subprocess.run(words, cwd=ROOT, capture_output=True, encoding="utf-8", check=False)
-    assert done.returncode == 0, done.stdout + done.stderr
+    words = ["--rounds", "10", "--seed", "75", "--kinds", f"{kinds},unheard"]
+    monkeypatch.setattr("sys.argv", ["tests.faults", *words])
+    monkeypatch.setenv("NO_PROXY", "127.0.0.1")
+    status, told = main(), capsys.readouterr().out
+    assert status == 0, told
+    assert told.count("\n") == 10 + 1, told
 
 
 class Staged:

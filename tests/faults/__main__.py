@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import suppress
+from contextlib import closing, suppress
 from pathlib import Path
 
 from tests.faults.ground import Ground, Round
@@ -46,8 +46,8 @@ def main() -> int:
     outcomes: list[tuple[str, str, Judged]] = []
     try:
         # Ctrl-C ends it with the table of the rounds so far.
-        with suppress(KeyboardInterrupt):
-            outcomes.extend(rounds(args, Ground(folder)))
+        with suppress(KeyboardInterrupt), closing(Ground(folder)) as ground:
+            outcomes.extend(rounds(args, ground))
     finally:
         if not args.keep:
             shutil.rmtree(folder, ignore_errors=True)

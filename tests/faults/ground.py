@@ -87,6 +87,11 @@ class Ground:
         self.seconds[LINKS] = time.monotonic() - begun
         self.links = round_.found()
 
+    def close(self) -> None:
+        """End the web server, if one was needed."""
+        if "site" in vars(self):
+            self.site.close()
+
     def made(self, work: Path, *words: str, anew: bool = False) -> dict[str, str]:
         """Run everything undisturbed; return the results' hashes."""
         words = words or ("--config", str(self.config))

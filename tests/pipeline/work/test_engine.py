@@ -170,8 +170,15 @@ def test_dask_keeps_its_workers_troubles_to_itself():
         "import logging; from pipeline.work.engine import open_engine\n"
         "with open_engine('dask', jobs=1): logging.getLogger('distributed.nanny').warning('still alive')"
     )
+    environment = dict(os.environ)
+    environment.pop("DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD", None)  # as users have it
     done = subprocess.run(
-        [sys.executable, "-c", program], capture_output=True, text=True, cwd=ROOT, check=True
+        [sys.executable, "-c", program],
+        capture_output=True,
+        text=True,
+        cwd=ROOT,
+        env=environment,
+        check=True,
     )
     assert done.stderr == ""
 

@@ -746,7 +746,8 @@ class TestExtragradient:
 
 class TestLinearPrograms:
     @pytest.mark.parametrize("fertility", [1, 2])
-    def test_the_minimum_is_that_of_the_assignment(self, stages, tmp_path, fertility):
+    def test_the_minimum_is_that_of_the_assignment(self, tmp_path, fertility):
+        stages = written(tmp_path / "stages", count=12)  # a linear program takes some hundred times as long
         for name in ("assignment", "linear_program"):
             train.run(
                 context_of(stages, tmp_path / name), oracle=name, fertility=fertility, tolerance=1e-4, lam=1.0
