@@ -130,6 +130,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             with first_use_told(model):
                 aligner.explain("a", "a")  # here, not behind a page that waits and says nothing
+            stack.enter_context(heap.left_alone())
             if text is not None:
                 desk.open(text, names, on_failure=lambda: _stop(server))
             desk.start(reading=text is not None)

@@ -1,10 +1,12 @@
-"""The heap keeps little of what threads have freed, once it was settled."""
+"""The heap keeps little of what threads have freed; garbage is looked for among what is new."""
 
+import gc
 import subprocess
 import sys
 
 import pytest
 
+from align.core import heap
 from tests.conftest import ROOT
 
 # Threads free arrays of 0.3 MB of which every eighth stays, twice.
@@ -45,3 +47,20 @@ def test_what_threads_have_freed_is_given_back():
     # 8 times 20 arrays of 0.3 MB are still there: 49 MB.
     assert 45 <= grown["settled"] <= 60
     assert grown["as it is"] > grown["settled"] + 40
+
+
+def test_garbage_is_looked_for_among_what_is_new():
+    class Ring:
+        """Refers to itself: only the collector takes it apart."""
+
+        def __init__(self):
+            self.own = self
+
+    old = [Ring() for _ in range(5)]
+    with heap.left_alone():
+        assert not any(isinstance(each, Ring) for each in gc.get_objects())
+        del old
+        [Ring() for _ in range(3)]
+        assert gc.collect() >= 3
+    assert gc.get_freeze_count() == 0
+    assert gc.collect() >= 5
