@@ -42,6 +42,9 @@ from align.report import Fact, as_json, model_facts, render
 # Bytes of blocks that are given back as soon as they are freed, and of what is kept: a server runs for days.
 _LARGE, _KEPT = 1 << 17, 1 << 20
 
+# The library that compiles kernels, or loads them: all that are needed are there by the first answer.
+_COMPILER = "llvmlite"
+
 # What folders of scratch files are called first.
 _SCRATCH = "liaison-desk-"
 
@@ -131,6 +134,7 @@ def run(args: argparse.Namespace) -> int:
             with first_use_told(model):
                 aligner.explain("a", "a")  # here, not behind a page that waits and says nothing
             stack.enter_context(heap.left_alone())
+            heap.give_code_back(_COMPILER)
             if text is not None:
                 desk.open(text, names, on_failure=lambda: _stop(server))
             desk.start(reading=text is not None)

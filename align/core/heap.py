@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import ctypes
 import gc
+import mmap
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 # Parameters of glibc's mallopt (malloc.h).
 _ARENA_MAX, _MMAP_THRESHOLD, _TRIM_THRESHOLD = -8, -3, -1
+
+# Where Linux tells what files a process has mapped, and where.
+_MAPS = Path("/proc/self/maps")
 
 
 def settle(*, large: int, kept: int) -> None:
@@ -38,6 +43,28 @@ def trim() -> None:
     function = _of_c_library("malloc_trim")
     if function is not None:
         function(0)
+
+
+def give_code_back(library: str) -> None:
+    """Give back the pages that were read of a library's code, where it has done its work.
+
+    The system counts them to the process until it wants them for something else. They stay in its cache of
+    files, from which they come again when the library is called.
+
+    Parameters
+    ----------
+    library : str
+        Part of the name of its file. Of other systems than Linux nothing is given back.
+    """
+    function = _of_c_library("madvise")
+    if function is None or not hasattr(mmap, "MADV_DONTNEED") or not _MAPS.exists():
+        return
+    for line in _MAPS.read_text(encoding="utf-8", errors="replace").split("\n"):
+        addresses, _, rest = line.partition(" ")
+        # Code alone: it is never written to. What is written to would be lost with its pages.
+        if rest.startswith("r-x") and library in rest.rpartition("/")[2]:
+            start, stop = (int(each, 16) for each in addresses.split("-"))
+            function(ctypes.c_void_p(start), ctypes.c_size_t(stop - start), mmap.MADV_DONTNEED)
 
 
 @contextmanager

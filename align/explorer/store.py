@@ -104,7 +104,7 @@ CREATE TABLE unspaced (pair INTEGER PRIMARY KEY, source TEXT NOT NULL, target TE
 """
 
 # Kibibytes of pages that a connection keeps.
-_READER_CACHE, _WRITER_CACHE = 2048, 4096
+_READER_CACHE, _WRITER_CACHE = 512, 4096
 
 _READERS = 8
 

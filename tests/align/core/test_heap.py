@@ -64,3 +64,29 @@ def test_garbage_is_looked_for_among_what_is_new():
         assert gc.collect() >= 3
     assert gc.get_freeze_count() == 0
     assert gc.collect() >= 5
+
+
+COMPILED = """
+import re
+import numba
+from align.core import heap
+
+def resident():
+    with open("/proc/self/status", encoding="utf-8") as file:
+        return int(re.search(r"RssFile:\\s+(\\d+)", file.read())[1]) // 1024
+
+twice = numba.njit(lambda number: 2 * number)
+twice(1)
+before = resident()
+heap.give_code_back("llvmlite")
+print(before - resident(), twice(2), numba.njit(lambda number: 3 * number)(3))
+"""
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="Linux alone tells what is mapped where")
+def test_a_library_works_on_after_its_code_was_given_back():
+    command = [sys.executable, "-c", COMPILED]
+    told = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True, timeout=120)
+    given, *numbers = map(int, told.stdout.split())
+    assert given > 10  # of some 60 MB
+    assert numbers == [4, 9]
