@@ -55,8 +55,9 @@ _ROWS = 4096
 # Pairs that are looked at one by one where they have changed; more of them, and all are looked at anew.
 _MOST_MENDED = 256
 
-# Selections whose pairs are kept, and the pairs of all of them together, eight bytes each.
-_MOST_SELECTIONS, _MOST_KEPT = 16, 1_000_000
+# Selections whose pairs are kept, and the pairs of all of them together, eight bytes each; runs whose facts
+# are, seven times eight bytes a pair.
+_MOST_SELECTIONS, _MOST_KEPT, _MOST_RUNS = 16, 1_000_000, 2
 
 _TERM = re.compile(r'"([^"]*)"?|[^\s"]+')
 
@@ -151,7 +152,7 @@ class Finder:
 
     def __init__(self) -> None:
         self._kept: OrderedDict[Selection, _Found] = OrderedDict()
-        self._facts: dict[int, Facts] = {}
+        self._facts: OrderedDict[int, Facts] = OrderedDict()
         self._lock = threading.Lock()
 
     def find(self, connection: sqlite3.Connection, wanted: Selection) -> np.ndarray:
@@ -160,6 +161,9 @@ class Finder:
         with self._lock:
             kept = self._kept.get(wanted)
             facts = self._facts.setdefault(wanted.run, Facts(wanted.run))
+            self._facts.move_to_end(wanted.run)
+            if len(self._facts) > _MOST_RUNS:
+                self._facts.popitem(last=False)
         changed = None
         if kept is not None:
             changed = changed_since(connection, kept.state, _depends(wanted), most=_MOST_MENDED)

@@ -130,7 +130,10 @@ def test_what_is_kept_is_bounded(desk, monkeypatch):
         monkeypatch.setattr(queries, "_MOST_KEPT", 170)
         for order in queries.ORDERS:
             finder.find(connection, selection(desk, {"order": order}))
-    assert [wanted.order for wanted in finder._kept] == list(queries.ORDERS[-2:])
+        assert [wanted.order for wanted in finder._kept] == list(queries.ORDERS[-2:])
+        monkeypatch.setattr(queries, "_MOST_RUNS", 1)
+        finder.find(connection, selection(desk, {"run": "1", "order": "worst"}))
+        assert list(finder._facts) == [1]
 
 
 def test_changes_are_told_by_pair_and_kind(desk):
