@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import gc
 import hashlib
+import importlib
 import os
 import shutil
 import time
@@ -48,6 +49,23 @@ _SECONDS_UNUSED = 90 * 24 * 3600
 
 # What a file has in it that may become part of compiled code.
 _SIGNS = (b"@kernel", b"import kernel", b"from numba")
+
+
+def _load_without_scipy() -> None:
+    """Load the part of numba that would load scipy.linalg only to see whether it can: 0.1 s of each start.
+
+    Code that multiplies matrices still loads it, when it is compiled.
+    """
+    from numba.np import linalg
+
+    asks, linalg.ensure_blas = linalg.ensure_blas, lambda: None
+    try:
+        importlib.import_module("numba.np.arraymath")
+    finally:
+        linalg.ensure_blas = asks
+
+
+_load_without_scipy()
 
 # The attributes of this module are made at run time.
 _config: Any = _numba_config
