@@ -330,13 +330,16 @@ def _divide(shapes, offsets, counted, alike, of_source, of_target, found):  # ty
 def _spread(mass, row, place, reach):  # type: ignore[no-untyped-def]
     """Add to ``reach[o]`` what jumps from a place to o."""
     centre, states = len(row) // 2, len(reach)
-    if place <= centre and states - place <= centre + 1:
-        near = row[centre - place :]
-        for o in range(states):
-            reach[o] += mass * near[o]
-        return
-    for o in range(states):
-        reach[o] += mass * _jump(row, o - place)
+    # Beyond the table all jumps are as probable as the longest there: three loops without a choice in them.
+    first, last = max(place - centre, 0), min(place + centre + 1, states)
+    back, ahead = mass * row[0], mass * row[2 * centre]
+    for o in range(first):
+        reach[o] += back
+    near, middle = row[centre - place + first :], reach[first:last]
+    for o in range(len(middle)):
+        middle[o] += mass * near[o]
+    for o in range(last, states):
+        reach[o] += ahead
 
 
 @kernel(error_model="numpy")
