@@ -17,7 +17,7 @@ WORD, NUMBER, PUNCTUATION = 0, 1, 2
 
 # Once one in so many of a vocabulary's words was asked for, all are folded: one by one they take ten times
 # the time.
-_ASKED_OF_ALL = 16
+_ASKED_OF_ALL = 64
 
 # Values of rows of different lengths, and their offsets.
 Ragged = tuple[np.ndarray, np.ndarray]
