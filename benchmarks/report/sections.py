@@ -279,13 +279,17 @@ def strengths(setup: Setup) -> Section:
             if name == names[0]:
                 norm = float(np.linalg.norm(own.run.fit.weights))
                 aer = own.errors[-1][1]
-                cells |= {"primal": f"{own.run.fit.primal:.4g}", "|w|": f"{norm:.3g}", "AER %": percent(aer)}
+                cells |= {
+                    "primal": f"{own.run.fit.primal:.4g}",
+                    "length of w": f"{norm:.3g}",
+                    "AER %": percent(aer),
+                }
                 section.values[f"{lam:g}"] = {"aer": aer, "share": own.share, "reached": point is not None}
         rows.append(cells)
     section.text(
-        f"{setup.text.task(pairs).problem.n:,} pairs with sampled links; primal, |w| and AER are those of "
-        f"{names[0]}. A dash: not reached, with the gap at the end. The bound 4 R^2/(lam n) of the "
-        "curvature grows as lam falls."
+        f"{setup.text.task(pairs).problem.n:,} pairs with sampled links; primal, length of w and AER "
+        f"are those of {names[0]}. A dash: not reached, with the gap at the end. The bound "
+        "4 R^2/(lam n) of the curvature grows as lam falls."
     )
     section.table(rows)
     return section
