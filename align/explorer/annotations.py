@@ -367,7 +367,8 @@ def check_name(name: str) -> None:
     """
     if not NAME.fullmatch(name):
         raise InputError(
-            f"annotator {name[:60]!r}: no name; give letters, digits, - and _, at most 40 of them, first no -"
+            f"annotator {name[:60]!r}: no name; "
+            "give at most 40 letters, digits, - and _, not beginning with -"
         )
 
 

@@ -282,6 +282,8 @@ class TestCorrecting:
         expect(page.locator("#panel-agreement .cards")).to_contain_text("Pairs both have done")
         cards = page.inner_text("#panel-agreement .cards")
         assert "AER of second\n100.0 %" in cards
+        # One pair: chance cannot be told by drawing it again.
+        assert " to " not in cards
         assert "Kappa: link or none" in cards
         assert page.locator(DIFFERING).inner_text() == "Corpus 2\t1\t1\t0"
         page.click(f"{DIFFERING} a")
@@ -419,6 +421,25 @@ class TestLearning:
 
 
 class TestLooking:
+    def test_a_file_of_links_is_not_waited_for(self, desk):
+        """It has no links of a pair that was pasted, and never will."""
+        page = desk()
+        page.click("#add summary")
+        page.fill("#own-source", "Madrid 7")
+        page.fill("#own-target", "Madrid 7")
+        page.click("#own button.main")
+        expect(page.locator("#pair-title")).to_have_text("Pair 1")
+        page.click("#tab-compare")
+        told = "Links of a file, which has those of 8 of 9 pairs: what stands here is of those."
+        expect(page.locator("#panel-compare .unfinished")).to_have_text(told)
+        page.select_option("#run", label="other.align")
+        page.click("#tab-summary")
+        expect(page.locator("#panel-summary .unfinished")).to_have_text(told)
+        asked = []
+        page.on("request", lambda request: asked.append(request.url))
+        page.wait_for_timeout(4500)
+        assert len(asked) < 2  # one of turning to the run may come late; every two seconds it would be more
+
     def test_filters_and_their_address(self, desk):
         page = desk()
         page.fill("#link-source", "paris")

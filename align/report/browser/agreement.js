@@ -20,18 +20,20 @@ function agreementParts(answer, a, b) {
   if (!answer.pairs) return [make("p", {class: "verdict"}, answer.begun
     ? `${a} and ${b} have both begun ${counted(answer.begun, "pair")}, but not both marked one as done.`
     : `${a} and ${b} have corrected no pair both.`)];
+  // Of one pair all samples are the same: they tell nothing of chance.
+  const within = (figure, text) => (answer.pairs > 1 ? between(figure, text) : "");
   const cards = make("dl", {class: "facts cards"});
   const card = (name, value, remark) => cards.append(make("div", {}, make("dt", {}, name), make("dd", {}, make("b", {}, value), make("span", {}, ` ${remark}`))));
   card("Pairs both have done", answer.pairs.toLocaleString("en"), answer.begun ? `and ${answer.begun} begun` : "");
   for (const [name, title, remark] of [["aer_ab", `AER of ${b}`, `held against ${a}`], ["aer_ba", `AER of ${a}`, `held against ${b}`]]) {
-    if (rateOf(answer[name]) !== null) card(title, percent(rateOf(answer[name])), `${remark}${between(answer[name], percent)}`);
+    if (rateOf(answer[name]) !== null) card(title, percent(rateOf(answer[name])), `${remark}${within(answer[name], percent)}`);
   }
   for (const [name, title] of [["kappa", "Kappa: link or none"], ["kappa_kinds", "Kappa: sure, possible or none"]]) {
     const value = rateOf(answer[name]);
-    if (value !== null) card(title, decimal(value, 3), between(answer[name], (each) => decimal(each, 2)).replace(/^, /, ""));
+    if (value !== null) card(title, decimal(value, 3), within(answer[name], (each) => decimal(each, 2)).replace(/^, /, ""));
   }
   for (const [name, title] of [["f1", "F1 of all links"], ["f1_sure", "F1 of the sure links"]]) {
-    if (rateOf(answer[name]) !== null) card(title, percent(rateOf(answer[name])), between(answer[name], percent).replace(/^, /, ""));
+    if (rateOf(answer[name]) !== null) card(title, percent(rateOf(answer[name])), within(answer[name], percent).replace(/^, /, ""));
   }
   const parts = [cards];
   if (answer.table) {

@@ -14,8 +14,8 @@ async function showComparison(panel, source, state) {
   panel.replaceChildren(make("h2", {}, "Compare"), form, result);
   const answer = await fillWhenReady(result, "Comparing …", () => source.compare(a, b));
   if (!answer) return;
-  const [done, late] = answer.linked_b < answer.linked_a ? [answer.linked_b, "B"] : [answer.linked_a, "A"];
-  result.replaceChildren(...unfinished(result, done, answer.of, `The links of ${late} are still being made`),
+  const [done, late, run] = answer.linked_b < answer.linked_a ? [answer.linked_b, "B", b] : [answer.linked_a, "A", a];
+  result.replaceChildren(...unfinished(result, done, answer.of, `The links of ${late} are still being made`, linksOn(source.desk, run)),
     ...comparisonParts(answer, {a, b, source}));
 }
 

@@ -117,7 +117,7 @@ function serverDesk(bar, source, {onRun, list}) {
     editor.tellState();
     if (reading) note.textContent = `reading: ${reading.done.toLocaleString("en")} of ${reading.of ? reading.of.toLocaleString("en") : "?"}`;
     else note.textContent = linked < pairs ? `linked: ${linked.toLocaleString("en")} of ${pairs.toLocaleString("en")}` : "";
-    const busy = Boolean(reading) || linked < pairs;
+    const busy = Boolean(reading) || (linked < pairs && linksOn(desk, status.current));
     // Once, so that who has read it can close it; what is over goes.
     if (status.trouble && status.trouble !== trouble) tellTrouble(new Error(status.trouble));
     else if (trouble && !status.trouble && byId("trouble").innerText.includes(trouble)) endTrouble();

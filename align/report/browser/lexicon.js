@@ -14,7 +14,7 @@ async function showLexicon(panel, source, state, data) {
   const answer = await fillWhenReady(result, "Counting …", () => source.lexicon(side, word));
   if (!answer) return;
   const {pairs, linked} = source.kind === "server" ? await source.status() : {pairs: 0, linked: 0};
-  result.replaceChildren(...unfinished(result, linked, pairs, "Links are still being made"), ...lexiconParts(answer, side, source));
+  result.replaceChildren(...unfinished(result, linked, pairs, "Links are still being made", linksOn(source.desk, source.desk?.current)), ...lexiconParts(answer, side, source));
 }
 
 function lexiconForm(data, side, word) {

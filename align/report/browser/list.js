@@ -161,7 +161,8 @@ function rowOf(pair, filter) {
 // One side on one line; the words found are marked, and the first of them is in view.
 function sentence(pair, side, filter) {
   const hits = hitsOf(pair, filter)[side];
-  const first = hits.size ? Math.max(0, Math.min(...hits) - 3) : 0;
+  const before = matchMedia("(max-width: 30rem)").matches ? 1 : 3;
+  const first = hits.size ? Math.max(0, Math.min(...hits) - before) : 0;
   const line = make("div", {dir: "auto"}, first > 0 ? "… " : "");
   // More than fits a line is not needed.
   pair[side].slice(first, first + 60).forEach((word, index) => {

@@ -180,6 +180,11 @@ function asQuery(filter) {
   return query;
 }
 
+// Whether a run goes on to link pairs; a file has what it has, and nothing of pairs that were added.
+function linksOn(desk, id) {
+  return desk?.runs.find((run) => String(run.id) === String(id))?.kind !== "links";
+}
+
 function runName(desk, id) {
   return desk.runs.find((run) => String(run.id) === String(id)) ? runNames(desk).get(String(id)) : `run ${id}`;
 }

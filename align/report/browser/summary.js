@@ -4,7 +4,7 @@ async function showSummary(panel, source) {
   const answer = await fillWhenReady(panel, "Counting …", () => source.summary());
   if (!answer) return;
   panel.replaceChildren(make("h2", {}, "Summary"),
-    ...unfinished(panel, answer.linked ?? answer.pairs, answer.pairs, "Links are still being made"),
+    ...unfinished(panel, answer.linked ?? answer.pairs, answer.pairs, "Links are still being made", linksOn(source.desk, source.desk?.current)),
     ...begunNote(answer), figureCards(answer), ...charts(answer), ...wordTables(answer));
 }
 
@@ -54,7 +54,7 @@ function figureCards(answer) {
     if (typeof value !== "number") continue;
     const filter = answer.filters?.[name] ?? {order: "worst", errors: {aer: "errors", precision: "wrong", recall: "missed"}[name]};
     card(words, pairsLink(percent(value), filter),
-      typeof low === "number" && typeof high === "number" ? `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)} %` : "");
+      answer.judged > 1 && typeof low === "number" && typeof high === "number" ? `${(100 * low).toFixed(1)} to ${(100 * high).toFixed(1)} %` : "");
   }
   for (const [name, words, filter] of [["links", "Links made"], ["sure", "Sure in gold"], ["possible", "Possible in gold"],
     ["wrong_links", "Wrong links", {errors: "wrong"}], ["missed_links", "Missed links", {errors: "missed"}]]) {
@@ -152,8 +152,11 @@ function tableFigure(title, note, head, rows, cells, plain, most = 15) {
 // Links are made behind the page: until all are there, say so and count again now and then.
 const AGAIN = 2000; // milliseconds
 
-function unfinished(panel, done, all, what) {
+function unfinished(panel, done, all, what, goesOn) {
   if (done >= all) return [];
+  if (!goesOn) {
+    return [make("p", {class: "unfinished"}, `Links of a file, which has those of ${done.toLocaleString("en")} of ${counted(all, "pair")}: what stands here is of those.`)];
+  }
   const mine = panel.dataset.asked;
   setTimeout(() => {
     if (!panel.isConnected || panel.closest("[hidden]") || panel.dataset.asked !== mine) return;

@@ -50,6 +50,22 @@ def test_the_new_model_is_kept_and_the_old_one_too(run, tmp_path):
     assert run("learn --model toy --gold g.align --source s --target t -o new")[0] == 2
 
 
+def test_what_the_model_has_learnt_from_before_is_told(run, tmp_path):
+    four = "".join(f"{line}\n" for line in JSONL.split("\n")[:4])
+    assert run("learn --model toy --gold 4.jsonl -o new", **{"4.jsonl": four})[0] == 0
+    rows = (tmp_path / "new" / "history.csv").read_text(encoding="utf-8").split("\n")
+    assert rows[0].startswith("passes,oracle_calls,seconds,primal,dual,gap,")
+    assert rows[1].startswith("0,") or rows[1].startswith("1,")
+    status, out, _ = run("learn --model new --gold 4.jsonl", **{"4.jsonl": four})
+    told = "; the model has learnt from them before: link others to see what it is worth\n"
+    assert (status, out.endswith(told)) == (0, True)
+    out = run("learn --model new --gold 6.jsonl", **{"6.jsonl": JSONL})[1]
+    assert " in 2 pairs (the model has learnt from the other 4 before): " in out
+    found = json.loads(run("learn --model new --gold 6.jsonl --json", **{"6.jsonl": JSONL})[1])
+    assert (found["held_out_known"], found["held_out_pairs"]) == (4, 2)
+    assert "adapted_keys" not in found
+
+
 def test_tokens_and_links_in_one_file(run):
     status, out, err = run("learn --model toy --gold g.jsonl --json", **{"g.jsonl": JSONL})
     assert status == 0

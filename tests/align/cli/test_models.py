@@ -517,9 +517,11 @@ class TestModels:
         assert sizes.items() <= described["sizes"].items()
 
     def test_what_was_not_done_is_not_told(self, run):
-        replace(toy.toy_model(), provenance={"solver": None, "pairs": 3}).save(Path("given"))
+        told = {"solver": None, "pairs": 3, "adapted_keys": ["0"] * 40}
+        replace(toy.toy_model(), provenance=told).save(Path("given"))
         out = run("models info given")[1]
         assert "provenance pairs" in out
+        assert re.search("provenance adapted_keys +40 values\n", out)
         assert "provenance solver" not in out
 
     def test_features_without_a_weight_are_told_once(self, run, model):

@@ -219,7 +219,7 @@ def test_a_damaged_journal_is_told_by_its_line(tmp_path, opened, old, new):
 @pytest.mark.parametrize("name", ["", "a b", "../x", "a/b", "é", "x" * 41, "a.b", "-x"])
 def test_what_is_no_name_of_an_annotator(tmp_path, name):
     with pytest.raises(
-        InputError, match="no name; give letters, digits, - and _, at most 40 of them, first no -"
+        InputError, match="no name; give at most 40 letters, digits, - and _, not beginning with -"
     ):
         Annotations(tmp_path, name)
     assert list(tmp_path.iterdir()) == []
