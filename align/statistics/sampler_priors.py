@@ -12,6 +12,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from align.core.kernels import kernel
+from align.core.ragged import read_only
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.jumps import Jumps
 from align.statistics.lexicon import Lexicon, moved
@@ -180,8 +181,8 @@ def likeness(lexicon: Lexicon, source: WordTable, target: WordTable) -> np.ndarr
     alphabet = max(source.folded.max(initial=0), target.folded.max(initial=0)) + 1
     found = np.zeros(lexicon.cells, dtype=np.float32)
     _likeness(
-        lexicon.offsets,
-        lexicon.targets,
+        read_only(lexicon.offsets),
+        read_only(lexicon.targets),
         (source.folded, source.folded_offsets, source.kinds),
         (target.folded, target.folded_offsets, target.kinds),
         np.zeros(int(alphabet), dtype=np.uint64),
