@@ -255,7 +255,8 @@ def _run_chain(  # type: ignore[no-untyped-def]
     for t in range(times):
         reach = alpha[t, 0]
         reach[:] = np.float32(0.0)
-        _spread(nothing, jumps[BEGINNING, min(t, most)], -1, reach)
+        # Not the literal -1: that is a type of its own, for which all would be compiled once more.
+        _spread(nothing, jumps[BEGINNING, min(t, most)], np.int64(-1), reach)
         alpha[t, 1:] = np.float32(0.0)
         if t > 0:
             for g in range(GAPS):

@@ -169,14 +169,14 @@ def solve_pair(
     The shorter side enters, its words are the rows: fewer searches.
     """
     links[:] = False
-    if n > m:
-        _gather(theta, m, n, 1, m, work)
-        slots = min(max_fertility, m)
-        _enter(_Pair(m, n, target_costs, source_costs, max_fertility, slots), links, work)
-    else:
-        _gather(theta, n, m, m, 1, work)
-        slots = min(max_fertility, n)
-        _enter(_Pair(n, m, source_costs, target_costs, max_fertility, slots), links, work)
+    # One call for both ways round: each would be a copy of all that it calls.
+    turned = n > m
+    rows, columns = (m, n) if turned else (n, m)
+    down, right = (1 if turned else m), (m if turned else 1)
+    row_costs, column_costs = (target_costs, source_costs) if turned else (source_costs, target_costs)
+    _gather(theta, rows, columns, down, right, work)
+    slots = min(max_fertility, rows)
+    _enter(_Pair(rows, columns, row_costs, column_costs, max_fertility, slots), links, work)
 
 
 @kernel

@@ -19,16 +19,15 @@ import numpy as np
 from align.core import kernels
 from align.features import GROUPS
 from align.features.block import Block
-from align.features.chain import chain_posteriors
+from align.features.chain import jump_table, null_odds, run_chains
 from align.features.scoring import Scores
 from align.matching.decoding import decode
 from align.model import own_text
 from align.model.aligner import Aligner
+from align.model.alignments import linked_share
+from align.model.evidence import evidence
 from align.model.pairs import look_up
 from align.model.shipped import first_model
-
-# The last groups need the first ones, and are the largest.
-_LAST = ("posterior", "context")
 
 # The word for a run, where a model's folder is expected.
 _RUN = "--run"
@@ -83,33 +82,39 @@ def _start(model: Path | None) -> subprocess.Popen[bytes]:
 
 
 def compile_from_the_end(model: Path) -> None:
-    """Compile the kernels that a model is aligned with, those that are called last first."""
+    """Compile the kernels that a model is aligned with, but those that are called first.
+
+    The largest come first, called with numbers of no meaning: what is computed before them in earnest
+    is compiled by the other process meanwhile.
+    """
     aligner = Aligner.load(model, tokenizer="spaces")
-    model_of, vocabularies = aligner.model, aligner.model.resources
+    known, vocabularies = aligner.model, aligner.model.resources
     words = (vocabularies.source_vocabulary, vocabularies.target_vocabulary)
     pairs, _ = look_up([aligner.tokens("a 1 .", "b 1 .")], words)
-    block = Block.of(pairs, model_of.resources)
-    if "chain" in model_of.groups:
-        block.shared(chain_posteriors)
+    block = Block.of(pairs, known.resources)
     edges = int(block.offsets[-1])
+    if "chain" in known.groups:
+        even = np.ones(edges, dtype=np.float32)
+        run_chains(block, even, null_odds(block)[0], jump_table(block, ahead=True), ahead=True)
     costs = np.zeros(3), np.zeros(3)
     scored = Scores(block.shapes, block.offsets, np.linspace(-1.0, 1.0, edges), costs)
-    decode(scored, max_fertility=model_of.fertility)
-    for group in _LAST:
-        if group in model_of.groups:
-            out = np.empty((len(GROUPS[group].names(model_of.resources)), edges), dtype=np.float32)
-            GROUPS[group].fill(block, out)
+    decode(scored, max_fertility=known.fertility)
+    first = np.zeros(1, dtype=np.int64)
+    linked_share(block, (first, first), np.ones(1), evidence(block))
+    for group in reversed(known.groups):
+        out = np.empty((len(GROUPS[group].names(known.resources)), edges), dtype=np.float32)
+        GROUPS[group].fill(block, out)
 
 
 def compile_for_a_run() -> None:
     """Compile the kernels of a run with its default options, those of its last stages first.
 
-    What stages compute is computed of a text of a few words: features and links, then what is learnt
-    from links made by hand, then the statistics of the text.
+    What stages compute is computed of a text of a few words: features and what is learnt from links made by
+    hand, then links, then the statistics of the text.
     """
     aligner = Aligner.load(first_model(), tokenizer="spaces")
-    aligner.align(*_PAIRS[0])
     aligner.learn([(*pair, "0-0") for pair in _PAIRS])
+    aligner.align(*_PAIRS[0])
     own_text.learn([aligner.tokens(*pair) for pair in _PAIRS])
 
 

@@ -7,6 +7,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 
 from align.cli.arguments import Parser, examples_text
@@ -202,13 +203,27 @@ def _corpus(
     kind = "dask" if engine.remote else "local"
     for line in memory_lines(config, steps, settings, engine=kind, workers=engine.workers()):
         reporter.say(line)
-    check(config, steps, settings, warn=reporter.warn)
 
     def look_again(made: str) -> None:
         if made == "download":
             check_fetched(config, steps, settings, warn=reporter.warn)
 
-    return runner.run(steps, config, settings, engine, on_made=look_again)
+    with _compiled_by_two(settings, engine) if any(step.run for step in steps) else nullcontext():
+        check(config, steps, settings, warn=reporter.warn)
+        return runner.run(steps, config, settings, engine, on_made=look_again)
+
+
+def _compiled_by_two(settings: Settings, engine: Engine) -> AbstractContextManager[None]:
+    """Let another process compile what is not yet compiled here; that it is told is up to the stages.
+
+    Not where the work is done elsewhere, by one process at a time, or the memory is not that of two.
+    """
+    if engine.remote or settings.jobs < 2 or settings.memory < 2 * LEAST:
+        return nullcontext()
+    # Here: numba takes a second to import, and what runs no stage needs none of it.
+    from align.model.first_use import compiling
+
+    return compiling(None, lambda count: None)
 
 
 def _batch(

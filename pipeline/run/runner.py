@@ -8,7 +8,7 @@ import shutil
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field, replace
 from fnmatch import fnmatch
 from importlib import metadata
@@ -103,9 +103,7 @@ def run(
     scratch = None
     if any(step.run for step in steps):
         scratch = (settings.tmp_dir or _usual_temporary()) / new_scratch()
-    with locked(root, scratch), _end_in_log(reporter), ExitStack() as helped:
-        if scratch is not None:
-            helped.enter_context(_compiled_by_two(engine))
+    with locked(root, scratch), _end_in_log(reporter):
         folders: dict[str, Path] = {}
         checked = manifests.Checked()
         for place, planned in enumerate(steps):
@@ -136,16 +134,6 @@ def run(
             reporter.say(f"{what}: {path}")
     outcome.seconds = time.perf_counter() - begun
     return outcome
-
-
-def _compiled_by_two(engine: Engine) -> AbstractContextManager[None]:
-    """Let another process compile what is not yet compiled here; that it is told is up to the stages."""
-    if engine.remote:
-        return nullcontext()
-    # Here: numba takes a second to import, and what runs no stage needs none of it.
-    from align.model.first_use import compiling
-
-    return compiling(None, lambda count: None)
 
 
 @contextmanager

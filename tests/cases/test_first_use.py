@@ -6,14 +6,20 @@ import shutil
 import subprocess
 import sys
 import tomllib
+from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 from numba.core.errors import TypingError
 
 from align.core import kernels
 from align.core.kernels import TOLD
+from align.model import first_use
 from align.model.first_use import compiling
+from pipeline.run import command
+from pipeline.run.plan import Settings
+from pipeline.work.budget import LEAST
 from pipeline.work.progress import Reporter
 from tests.align import toy
 from tests.align.core.test_kernels import CALLEE, package, run  # noqa: F401 (a fixture)
@@ -91,6 +97,33 @@ def test_g04_where_nothing_is_compiled_the_other_process_is_started_at_once(tmp_
     assert told == [1]
     assert started[0].args[-1] == "--run"
     assert started[0].returncode is not None
+
+
+@pytest.mark.parametrize(
+    ("changed", "remote", "count"),
+    [({}, False, 1), ({"jobs": 1}, False, 0), ({"memory": 2 * LEAST - 1}, False, 0), ({}, True, 0)],
+)
+def test_g04_a_run_compiles_by_two_processes_where_it_may_have_two(
+    changed, remote, count, tmp_path, monkeypatch
+):
+    started = []
+    monkeypatch.setattr(first_use, "_start", lambda model: started.append(model) or _Ended())
+    monkeypatch.setattr(os, "cpu_count", lambda: 2)
+    monkeypatch.setattr(kernels, "is_first_start", lambda: True)
+    settings = replace(Settings(tmp_path, None, jobs=2, memory=2 * LEAST, seed=0), **changed)
+    with command._compiled_by_two(settings, SimpleNamespace(remote=remote)):
+        assert len(started) == count
+    assert started == [None] * count
+
+
+class _Ended:
+    """A process that need not be ended."""
+
+    def kill(self):
+        pass
+
+    def wait(self):
+        pass
 
 
 def test_g04_python_does_not_look_for_circles_of_objects_while_it_compiles():
