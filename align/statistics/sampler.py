@@ -351,11 +351,12 @@ def _stem_counts(settings: ChainSettings) -> _StemCounts:
     stems = None if settings.prior is None else settings.prior.stems
     if stems is None:
         none, no_counts = np.zeros(0, dtype=np.int32), np.zeros(0, dtype=np.float32)
-        return _StemCounts(*map(read_only, (none, none, no_counts)), no_counts, no_counts)
+        return _StemCounts(read_only(none), read_only(none), read_only(no_counts), no_counts, no_counts)
     kind = _count_type(settings.tokens)
     links = np.full(int(stems.cells[-1]) + 1, prior.LEXICAL, dtype=kind)
     totals = np.full(int(stems.hidden.max(initial=-1)) + 1, prior.LEXICAL * settings.n_observed, dtype=kind)
-    return _StemCounts(*map(read_only, (stems.hidden, stems.cells, stems.shares)), links, totals)
+    own = read_only(stems.hidden), read_only(stems.cells), read_only(stems.shares)
+    return _StemCounts(*own, links, totals)
 
 
 def _count_type(largest: float) -> type[np.floating[Any]]:
