@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis.strategies import just
 
+from tests import prepared
+
 ROOT = Path(__file__).resolve().parent.parent
 
 # The same examples every time, and no limit on the time of one: other processes may take the machine.
@@ -23,6 +25,8 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 # Workers of Dask begin in copies of a process that has their libraries loaded.
 os.environ["DASK_DISTRIBUTED__WORKER__MULTIPROCESSING_METHOD"] = "forkserver"
+
+prepared.wait_for_no_disk()
 
 # Models that somebody fetched on this machine are none of the tests'.
 os.environ["LIAISON_MODELS"] = str(ROOT / "none")

@@ -92,7 +92,7 @@ def by_scaling(logarithms, rounds=200000):
 @pytest.mark.parametrize("scale", [0.3, 2.0])
 def test_both_agree_with_a_program_solver(shape, scale):
     generator = np.random.default_rng(sum(shape))
-    for _ in range(3):
+    for _ in range(3 if np.prod(shape) < 30 else 1):  # the solver takes a second for each of the large ones
         a = scale * generator.normal(size=shape)
         np.testing.assert_allclose(one(onto_matchings, a), by_scipy(a, False), atol=1e-6)
         np.testing.assert_allclose(one(onto_matchings_by_entropy, a), by_scipy(a, True), atol=2e-5)
