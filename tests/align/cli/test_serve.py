@@ -2,11 +2,12 @@
 
 import os
 import threading
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext
 
 import pytest
 
 from align.cli import serve
+from align.core import heap
 from align.core.files import held, remove_left
 from tests.align import toy
 
@@ -55,6 +56,20 @@ def links(routes):
             pair = desk.pair(row["id"], run["id"], None)["pair"]
             told.append((run["name"], pair["kind"], pair.get("gold"), [link[:2] for link in pair["links"]]))
     return told
+
+
+def test_what_stays_is_left_alone_by_the_garbage_collector(served, monkeypatch):
+    states = []
+
+    @contextmanager
+    def left_alone():
+        states.append("begun")
+        yield
+        states.append("ended")
+
+    monkeypatch.setattr(heap, "left_alone", left_alone)
+    status, _, (meanwhile,) = served("-i text.tsv", lambda routes: list(states), **{"text.tsv": TEXT})
+    assert (status, meanwhile, states) == (0, ["begun"], ["begun", "ended"])
 
 
 def test_a_text_with_gold_and_another_file_of_links(served):
