@@ -362,7 +362,8 @@ class _Handler(BaseHTTPRequestHandler):
                 # In messages, in place of the number of a descriptor.
                 file.raw.name = "the file"  # type: ignore[attr-defined]
                 self._take(file)
-                self._give(self.routes.upload(format, file))
+                answer = self.routes.upload(format, file)
+            self._give(answer)  # whoever has it may send the next one
             return
         if address.query:
             raise RequestError(400, "posts have no parameters")

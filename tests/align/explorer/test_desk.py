@@ -13,7 +13,7 @@ from urllib.parse import urlencode
 
 import pytest
 
-from align.explorer import exports
+from align.explorer import exports, server
 from align.explorer.annotations import Annotations, State, Subject
 from align.explorer.desk import Desk
 from align.explorer.reading import LinksFile, Text
@@ -554,22 +554,24 @@ def test_of_an_uploaded_file_that_is_wrong_in_its_middle_nothing_is_added(serve)
     assert client.get("/pairs")[1]["total"] == 304
 
 
-def test_a_second_file_is_refused_before_it_is_sent(serve):
+def test_a_second_file_is_refused_before_it_is_sent(serve, monkeypatch):
     client = serve(TSV)
+    take, begun = server._Handler._take, threading.Event()
+    monkeypatch.setattr(server._Handler, "_take", lambda self, file: begun.set() or take(self, file))
     told = (409, {"error": "pairs are being read already: wait for their end"})
     with socket.create_connection(("127.0.0.1", client.port), timeout=60) as first:
         head = (
             f"POST /upload?format=tsv HTTP/1.1\r\nHost: 127.0.0.1:{client.port}\r\n"
-            f"X-Liaison-Token: {TOKEN}\r\nContent-Type: application/octet-stream\r\nContent-Length: 9\r\n\r\n"
+            f"X-Liaison-Token: {TOKEN}\r\nContent-Type: application/octet-stream\r\nContent-Length: 8\r\n\r\n"
         )
         first.sendall(head.encode() + b"not\t")
-        until = time.monotonic() + 60
-        while (found := client.upload("tsv", b"a\tb\n")) != told and time.monotonic() < until:
-            time.sleep(0.01)  # until the first one is seen
-        assert found == told
-        first.sendall(b"pas\n\n")
+        assert begun.wait(60)
+        begun.clear()
+        assert client.upload("tsv", b"a\tb\n") == told
+        assert not begun.is_set()
+        first.sendall(b"pas\n")
         with first.makefile("rb") as answer:
-            assert b'{"pairs": ' in answer.read()
+            assert b'{"pairs": 1}' in answer.read()
     assert client.upload("tsv", b"a\tb\n") == (200, {"pairs": 1})
 
 
