@@ -80,6 +80,14 @@ def test_the_languages_of_the_parliament(language):
     assert all(token in found for token in expected), tokens(language, text)
 
 
+@pytest.mark.parametrize("language", sorted(SENTENCES))
+def test_the_expression_for_text_without_marks_is_the_same_as_the_whole_one(language, monkeypatch):
+    texts = [text for text, _ in SENTENCES.values()]
+    known = [rules(language).cut(text, False) for text in texts]
+    monkeypatch.setattr("align.text.tokenize._has_marks", lambda chunk: True)
+    assert [rules(language).cut(text, False) for text in texts] == known
+
+
 @given(
     st.sampled_from([*sorted(LANGUAGES), "xx"]),
     st.text(
