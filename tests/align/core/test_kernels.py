@@ -132,3 +132,17 @@ def test_every_kernel_is_made_by_the_decorator():
         if path.name != "kernels.py":
             text = path.read_text(encoding="utf-8")
             assert "njit" not in text, f"{path}: use align.core.kernels.kernel"
+
+
+def test_the_first_kernel_loads_no_library_that_it_does_not_need(package):
+    """Code that multiplies matrices has what it needs all the same."""
+    program = """
+import sys
+import numpy as np
+from align.caller import caller
+caller(1)
+print("scipy.linalg" in sys.modules)
+import numba
+print(int(numba.njit(lambda x: np.cov(x) + x @ x)(np.eye(2))[0, 0] * 2))
+"""
+    assert run(package, program) == ["False", "3"]
