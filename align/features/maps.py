@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import NamedTuple
 
 import numpy as np
@@ -43,11 +44,13 @@ class EdgePosteriors(NamedTuple):
         return cls(forward, reverse, np.sqrt(forward * reverse))
 
 
+@cache
 def competition_names(score: str) -> tuple[str, ...]:
     """Return the names of the five features of a score map."""
     return tuple(f"{score}_{suffix}" for suffix in COMPETITION)
 
 
+@cache
 def posterior_names(kind: str) -> tuple[str, ...]:
     """Return the names of the features of one kind of posteriors."""
     return (f"forward_{kind}", f"reverse_{kind}", kind, f"{kind}_log", *competition_names(kind))

@@ -467,7 +467,7 @@ class Aligner:
         ):
             scored = score(edges, model.weights)
             scores, linked, charges = self._decode(scored, bias)
-            _, sources, targets = words = _words(corpus, start, scored, linked)
+            _, sources, targets = words = places(scored, linked) + _first_words(corpus, start)
             surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
             rows = (linked.tolist(), charges.tolist(), zip(*words.tolist(), strict=True), *surface)
             for edge, charge, link_words, source_token, target_token in zip(*rows, strict=True):
@@ -626,7 +626,7 @@ class Aligner:
             scored, linked, _ = self._decode(part, bias)
             words = places(part, linked)
             mass, weight, trusted = self._trust(block, linked, scored[linked], words)
-            words = _words(pairs.corpus, start, part, linked)
+            words += _first_words(pairs.corpus, start)
             found.append(_Linked(words, scored[linked], trusted, mass, weight))
         return _Linked.join(found)
 
@@ -703,13 +703,6 @@ def _shown(value: object) -> str:
     return f"{value!r:.80} ({type(value).__name__})"
 
 
-def _words(corpus: Corpus, start: int, edges: Scores, linked: np.ndarray) -> np.ndarray:
-    """Return pair, source and target analysis token of linked edges of the pairs from ``start`` on.
-
-    They are counted over the whole corpus; int64, shape (3, L).
-    """
-    found = places(edges, linked)
-    found[0] += start
-    found[1] += corpus.source.offsets[start]
-    found[2] += corpus.target.offsets[start]
-    return found
+def _first_words(corpus: Corpus, start: int) -> np.ndarray:
+    """Return a pair's number, and those of its first source and target token in the corpus, int64 (3, 1)."""
+    return np.array([[start], [corpus.source.offsets[start]], [corpus.target.offsets[start]]])

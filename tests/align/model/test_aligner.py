@@ -92,6 +92,25 @@ class TestLinks:
         assert aligner.align_many(pairs) == [aligner.align(*pair) for pair in pairs]
         assert aligner.align_many([]) == []
 
+    @pytest.mark.parametrize(
+        "odd",
+        [
+            ("Zyx saw the house\nof Zyx\u2028and \ud800", "Zyx \ufeffvois la maison de \ud800 zyx"),
+            (" ".join(["the red house ."] * 150), " ".join(["le maison rouge ."] * 150)),
+            (["the house"], "la maison"),
+        ],
+    )
+    def test_texts_cut_in_one_go_give_what_single_ones_give(self, aligner, odd):
+        """Unknown words, what is no text, pairs that are split, tokens among the texts."""
+        pairs = [(SOURCE, TARGET), odd, ("the member 's dog", "le chien du membre")] * 2
+        assert aligner.align_many(pairs) == [aligner.align(*pair) for pair in pairs]
+
+    def test_words_that_were_remembered_are_forgotten_in_time(self, aligner, monkeypatch):
+        monkeypatch.setattr("align.text.batch.REMEMBERED", 3)
+        for word in ("house", "dog", "member", "house"):
+            pairs = [(f"the {word} x{word}", f"le {word} x{word}")]
+            assert aligner.align_many(pairs) == [aligner.align(*pairs[0])]
+
     @pytest.mark.parametrize("count", [255, 256, 257, 1500])
     def test_many_pairs_keep_their_order(self, aligner, count):
         """They are cut to words in one thread and linked in others, some hundred at a time."""
