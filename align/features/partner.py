@@ -112,8 +112,9 @@ def _write_partner(  # type: ignore[no-untyped-def]
                 row_first = max(row_first, row[k])
             source, here = one / np.float32(1 + source_counts[source_starts[i] + j]), (j + 0.5) / n
             of_source, of_target = out[_SOURCE_UNKNOWN, start:stop], out[_TARGET_UNKNOWN, start:stop]
-            of_source[:] = source
-            of_target[:] = rare[:m]
+            # One by one: to give a part of an array to another takes two seconds to compile.
+            for k in range(m):
+                of_source[k], of_target[k] = source, rare[k]
             # Room for what the loop over the whole pair makes of it.
             apart, rival, lesser = (
                 out[_NOT_NEAR, start:stop],

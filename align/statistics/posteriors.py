@@ -288,7 +288,8 @@ def _keep_likely(texts, candidates, posteriors, least, offsets, edges, both):  #
     for i in range(len(offsets) - 1):
         first, start = source_offsets[i], target_offsets[i]
         m = target_offsets[i + 1] - start
-        cursors[:m] = forward_offsets[start : start + m]
+        for word in range(m):
+            cursors[word] = forward_offsets[start + word]
         for j in range(source_offsets[i + 1] - first):
             for c in range(reverse_offsets[first + j], reverse_offsets[first + j + 1]):
                 k = np.int64(places[c])

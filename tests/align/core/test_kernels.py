@@ -1,5 +1,6 @@
 """Compiled kernels are kept between starts, and never outlive a change of what they call."""
 
+import ast
 import itertools
 import os
 import shutil
@@ -146,3 +147,31 @@ import numba
 print(int(numba.njit(lambda x: np.cov(x) + x @ x)(np.eye(2))[0, 0] * 2))
 """
     assert run(package, program) == ["False", "3"]
+
+
+def has_slice(tree):
+    return any(isinstance(each, ast.Slice) for each in ast.walk(tree))
+
+
+# Of these no run with default options calls a kernel.
+MAY_BE_SLOW_TO_COMPILE = {"fertility_projections.py", "quadratic.py"}
+
+
+def test_no_kernel_gives_a_part_of_an_array_to_another():
+    """For the message of an error that cannot be, numba then compiles texts and numbers: two seconds more."""
+    found = []
+    for path in Path(align.core.kernels.__file__).parents[1].rglob("*.py"):
+        if path.name in MAY_BE_SLOW_TO_COMPILE:
+            continue
+        for function in ast.walk(ast.parse(path.read_bytes())):
+            if not isinstance(function, ast.FunctionDef):
+                continue
+            if not any(ast.unparse(each).startswith("kernel") for each in function.decorator_list):
+                continue
+            found += [
+                f"{path.name}:{node.lineno}: {ast.unparse(node)}; write a loop"
+                for node in ast.walk(function)
+                if isinstance(node, ast.Assign) and has_slice(node.value)
+                if any(isinstance(to, ast.Subscript) and has_slice(to.slice) for to in node.targets)
+            ]
+    assert not found, "\n".join(found)
