@@ -16,6 +16,7 @@ import hmac
 import io
 import json
 import os
+import queue
 import shutil
 import socket
 import sqlite3
@@ -234,13 +235,19 @@ class _Received(io.RawIOBase):
 
 
 class _Server(ThreadingHTTPServer):
-    """Reads so many requests at once; the next one is taken up when one of them is answered."""
+    """Reads so many requests at once; the next one is taken up when one of them is answered.
 
-    daemon_threads = True
+    A thread that has answered waits for another request: to start one for each would have whoever takes them
+    up wait until it runs.
+    """
+
     request_queue_size = _QUEUE
 
     def __init__(self, *args: Any) -> None:
         self._places = threading.BoundedSemaphore(_THREADS)
+        self._idle = threading.Semaphore(0)
+        self._taken: queue.SimpleQueue[tuple[Any, Any] | None] = queue.SimpleQueue()
+        self._count = 0
         super().__init__(*args)
 
     def server_close(self) -> None:
@@ -249,27 +256,34 @@ class _Server(ThreadingHTTPServer):
         end = time.monotonic() + _LINGER
         for _ in range(_THREADS):
             self._places.acquire(timeout=max(0.0, end - time.monotonic()))
+        for _ in range(self._count):
+            self._taken.put(None)
 
     def process_request(self, request: Any, client_address: Any) -> None:
-        """Wait for a place, then answer in a thread."""
+        """Wait for a place, then answer in a thread that has nothing to do, or in a new one."""
         self._places.acquire()
         try:
-            super().process_request(request, client_address)
+            if not self._idle.acquire(blocking=False):
+                threading.Thread(target=self._work, name="answering", daemon=True).start()
+                self._count += 1
         except BaseException:  # no thread could be started
             self._places.release()
             raise
+        self._taken.put((request, client_address))
+
+    def _work(self) -> None:
+        """Answer one request after the other."""
+        while (taken := self._taken.get()) is not None:
+            try:
+                self.process_request_thread(*taken)
+            finally:
+                self._idle.release()
+                self._places.release()
 
     def handle_error(self, request: Any, client_address: Any) -> None:
         """Tell of a fault outside of what answers where the handler does: by default it goes to stderr."""
         if (on_fault := getattr(self.RequestHandlerClass, "on_fault", None)) is not None:
             on_fault(traceback.format_exc())
-
-    def process_request_thread(self, request: Any, client_address: Any) -> None:
-        """Answer, and give the place back."""
-        try:
-            super().process_request_thread(request, client_address)
-        finally:
-            self._places.release()
 
 
 class _Handler(BaseHTTPRequestHandler):

@@ -51,6 +51,23 @@ def test_g34_200_posts_at_once_are_all_answered_by_few_threads():
     assert max(threads) <= before + explorer._THREADS
 
 
+def test_g34_a_thread_answers_one_request_after_the_other_and_ends_with_the_server():
+    seen = set()
+
+    def asked(source, target):
+        seen.add(threading.current_thread())
+        return answer(source, target)
+
+    with running(explorer.make_server(0, "", asked)) as number:
+        for _ in range(30):
+            assert post(number)[0] == 200
+            time.sleep(0.01)  # the answer comes a moment before its thread is free
+    assert len(seen) < 10
+    for thread in seen:
+        thread.join(10)
+        assert not thread.is_alive()
+
+
 def test_g34_who_connects_and_says_nothing_keeps_nobody_waiting_for_ever(monkeypatch):
     monkeypatch.setattr(explorer._Handler, "timeout", 0.2)
     with running(explorer.make_server(0, "", answer)) as number:
