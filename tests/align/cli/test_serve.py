@@ -128,7 +128,7 @@ def test_lines_that_cannot_be_used_are_told_and_keep_their_numbers(served):
             "tokens.jsonl:1: its tokens (a dog ...) are not those of pair 1 (the dog",
         ),
         ("-i t --gold g --gold-format jsonl", "g:1: not JSON"),
-        ("-i t --annotator ../x", "annotator '../x': no name; give letters, digits, - and _, at most 40"),
+        ("-i t --annotator ../x", "annotator '../x': no name; give at most 40 letters, digits, - and _"),
         ("-i t --save t", "t: a file, not a folder; give another with --save"),
         ("--source s --target long", "s: 1 lines, but long has 400"),
         ("--source long --target long2", "long: 400 lines, but long2 has 399"),
