@@ -1,9 +1,9 @@
 """What one waits for with a model: the start, one pair after the other, and many pairs in one call.
 
-``start``: a process of its own that imports, loads the model and aligns one pair. ``command``: ``links`` on
-one pair. ``align``: a pair a call, after the first ones. ``align_many``: all pairs in one call, with all
-processors. Kernels are compiled before; CPU seconds are user and system time. The links of all pairs have a
-SHA-256, by which two versions can be compared.
+``start``: a process that imports, loads the model and aligns one pair. ``command``: ``links`` on one pair.
+``align``: a pair a call, after the first ones. ``align_many``: all pairs in one call, with all processors.
+Each is measured in a process of its own. Kernels are compiled before; CPU seconds are user and system time.
+The links of all pairs have a SHA-256, by which two versions can be compared.
 """
 
 from __future__ import annotations
@@ -80,28 +80,26 @@ def run(args: argparse.Namespace) -> None:
             rows.append(
                 {"what": name, "seconds": usage.seconds, "cpu_seconds": usage.cpu_seconds, "pairs": 1}
             )
-        command = [sys.executable, "-c", _LATER, args.model, *args.bitext, args.pairs]
-        rows += json.loads(measure(command, log, surroundings)[1])
+        for way in ("align", "align_many"):
+            command = [sys.executable, "-c", _LATER, way, args.model, *args.bitext, args.pairs]
+            rows.append(json.loads(measure(command, log, surroundings)[1]))
     digests = sorted({row["sha256"] for row in rows if "sha256" in row})
     values = {"runs": rows, "sha256": digests}
     told = [f"Links of {args.pairs} pairs, SHA-256: {', '.join(digests)}\n"]
     tell(args.out, "table", facts(seed=args.seed), ["# Waiting\n", report(rows), *told], values)
 
 
-def later(model: str, source: str, target: str, count: str) -> None:
-    """Align pairs of two files in one process, in both ways, and print what it took."""
+def later(way: str, model: str, source: str, target: str, count: str) -> None:
+    """Align pairs of two files in one of the two ways, and print what it took."""
     pairs = list(zip(*(read_lines(Path(side))[: int(count)] for side in (source, target)), strict=True))
     aligner = Aligner.load(model)
-    rows = []
-    for name in ("align", "align_many"):
-        for pair in pairs[:_BEFORE]:
-            aligner.align(*pair)
-        began, used = time.monotonic(), time.process_time()
-        found = [aligner.align(*pair) for pair in pairs] if name == "align" else aligner.align_many(pairs)
-        took = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - used}
-        digest = hashlib.sha256(json.dumps(found).encode()).hexdigest()
-        rows.append({"what": name, **took, "pairs": len(pairs), "sha256": digest})
-    print(json.dumps(rows))
+    for pair in pairs[:_BEFORE]:
+        aligner.align(*pair)
+    began, used = time.monotonic(), time.process_time()
+    found = [aligner.align(*pair) for pair in pairs] if way == "align" else aligner.align_many(pairs)
+    took = {"seconds": time.monotonic() - began, "cpu_seconds": time.process_time() - used}
+    digest = hashlib.sha256(json.dumps(found).encode()).hexdigest()
+    print(json.dumps({"what": way, **took, "pairs": len(pairs), "sha256": digest}))
 
 
 def report(rows: list[dict[str, Any]]) -> str:
