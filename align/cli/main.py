@@ -27,7 +27,7 @@ COMMANDS = {
     "lexicon": "write word pairs with counts and probabilities",
     "learn": "learn a model's weights further from pairs linked by hand",
     "models": "list models, or tell about one",
-    "serve": "show the explorer in a browser",
+    "serve": "open the desk in a browser: look, correct, learn, compare",
 }
 
 

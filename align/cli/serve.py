@@ -1,4 +1,4 @@
-"""Show the explorer in a browser: pairs, their links and the reasons, corrections, a model that learns.
+"""Open the desk in a browser: pairs, their links and the reasons, corrections, a model that learns.
 
 Two sentences can be pasted; -i, or --source and --target, give a text of any size (100,000 pairs and more),
 whose links are made behind the page. What is corrected is kept in the folder of --save, per annotator: a
