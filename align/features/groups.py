@@ -14,12 +14,9 @@ import numpy as np
 
 from align.core.ragged import edge_offsets, runs_of
 from align.features import chain, context, cosine, frequency, lexical, partner, position, posterior, spelling
-from align.features.block import Block, PairBlock, Resources, chosen
-from align.features.chain import chain_posteriors
+from align.features.block import Block, PairBlock, Resources
 from align.features.edges import Edges, WordFeatures
-from align.features.posterior import sampled_posteriors
 from align.features.scoring import Scores, add_rows
-from align.features.spelling import likenesses
 from align.features.word_features import compute_word_features, join_word_features
 
 BIAS = "bias"
@@ -32,15 +29,6 @@ SCALE = np.float32(1 / 3)
 EDGES_AT_A_TIME = 40_000
 _EDGES_A_BLOCK = 1_000_000  # they share what is looked up of their words
 
-# The score of an edge that is not scored because nothing speaks for it: far below that of any link.
-UNSCORED = -1e9
-
-# Likely is an edge that the chain or the sampler thinks more probable than this, in either direction.
-_LIKELY = np.float32(0.001)
-
-# The groups that tell which edges are likely.
-_TELLING = {"chain", "posterior"}
-
 
 class Group(NamedTuple):
     """A named group of features.
@@ -52,9 +40,8 @@ class Group(NamedTuple):
     names : function
         ``names(resources)``: the names of its columns, each unlike those of all other groups.
     fill : function
-        ``fill(block, out)``: writes its features, each a row of ``out`` (float32), for the edges of the
-        block that are wanted (:func:`align.features.block.chosen`); they are multiplied by :data:`SCALE`
-        later.
+        ``fill(block, out)``: writes its features, each a row of ``out`` (float32), for every edge of the
+        block; they are multiplied by :data:`SCALE` later.
     needs : tuple of str
         Which of the :class:`Resources` say something to it: what else is missing leaves it 0.
     default : bool
@@ -209,31 +196,23 @@ def score_blocks(
     *,
     groups: Sequence[str],
     word_groups: Sequence[str] = (),
-    likely: bool = False,
 ) -> Iterator[tuple[int, Scores, Block]]:
     """Yield the scores of many pairs at a time, with the number of the first, without keeping features.
 
     With them goes the block of these pairs, which knows what was looked up of their words.
 
     ``weights``, float64, are one a feature of edges and then of words. The scores are, bit by bit, what
-    :func:`align.matching.decoding.score` gives for the features of :func:`compute`. Where only ``likely``
-    edges are asked for, those that neither the chain nor the sampler nor the spelling thinks possible, which
-    are most, get ``UNSCORED`` (-1e9) instead of a score that is too low for a link anyway; where groups or
-    tables are missing that would tell, all are likely.
+    :func:`align.matching.decoding.score` gives for the features of :func:`compute`.
     """
     sizes = _sizes(groups, resources)
     own = 1 + sum(sizes)
     for start, block in _blocks(pairs, resources):
-        scores = np.full(int(block.offsets[-1]), UNSCORED)
+        scores = np.full(int(block.offsets[-1]), weights[0] * np.float64(SCALE))
         for first, last, part in _parts(block):
-            if likely:
-                part = _likely(part, groups)
-            wanted = part.shared(chosen).edges
-            column, sums = 1, np.full(len(wanted), weights[0] * np.float64(SCALE))
+            column, sums = 1, scores[block.offsets[first] : block.offsets[last]]
             for rows in _filled(part, groups, sizes):
                 add_rows(rows, SCALE, weights[column : column + len(rows)], sums)
                 column += len(rows)
-            scores[block.offsets[first] : block.offsets[last]][wanted] = sums
         of_words = join_word_features(_word_features(block, word_groups), word_groups, resources)
         costs = None if of_words is None else of_words.costs(weights[own:])
         yield start, Scores(block.shapes, block.offsets, scores, costs), block
@@ -251,20 +230,6 @@ def _parts(block: Block) -> Iterator[tuple[int, int, Block]]:
         yield first, last, block.part(first, last)
 
 
-def _likely(part: Block, groups: Sequence[str]) -> Block:
-    """Return a block that picks its likely edges: all, if the groups do not tell which they are.
-
-    These are the edges that the chain or the sampler thinks possible, and those of words spelt alike.
-    """
-    if not set(groups) >= _TELLING or part.resources.lexicon is None or part.resources.links is None:
-        return part
-    found = part.of_edges(likenesses) > 0
-    for posteriors in (part.shared(chain_posteriors), part.shared(sampled_posteriors)):
-        found |= posteriors.forward > _LIKELY
-        found |= posteriors.reverse > _LIKELY
-    return part.picking(np.flatnonzero(found))
-
-
 def _sizes(groups: Sequence[str], resources: Resources) -> list[int]:
     """Return how many features each group has."""
     return [len(GROUPS[group].names(resources)) for group in groups]
@@ -272,7 +237,7 @@ def _sizes(groups: Sequence[str], resources: Resources) -> list[int]:
 
 def _filled(part: Block, groups: Sequence[str], sizes: Sequence[int]) -> Iterator[np.ndarray]:
     """Yield the features of each group, not yet scaled, (size, E); the next group takes their memory."""
-    edges = len(part.shared(chosen).edges)
+    edges = int(part.offsets[-1])
     memory = np.empty(max(sizes) * edges, dtype=np.float32)
     for group, size in zip(groups, sizes, strict=True):
         out = memory[: size * edges].reshape(size, edges)

@@ -621,10 +621,7 @@ class Aligner:
         model = self.model
         found = [_Linked.none()]
         for start, part, block in score_blocks(
-            *(pairs, model.resources, model.weights),
-            groups=model.groups,
-            word_groups=model.word_groups,
-            likely=bias <= 0,  # with more than that anything may become a link
+            pairs, model.resources, model.weights, groups=model.groups, word_groups=model.word_groups
         ):
             scored, linked, _ = self._decode(part, bias)
             words = places(part, linked)

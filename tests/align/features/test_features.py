@@ -25,7 +25,7 @@ from align.features import (
     parse_groups,
     score_blocks,
 )
-from align.features.groups import SCALE, UNSCORED
+from align.features.groups import SCALE
 from align.features.scoring import score_edges
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.jumps import GAPS, OTHERS, Jumps
@@ -395,38 +395,6 @@ class TestCompute:
         scores = [part.scores for _, part, _ in score_blocks(pairs, given, weights, groups=groups)]
         assert len(scores) > 2
         assert np.array_equal(np.concatenate(scores), score_edges(edges.features, weights))
-
-    def test_likely_edges_have_the_same_scores_and_the_others_none(self, monkeypatch):
-        monkeypatch.setattr("align.features.groups._LIKELY", np.float32(0.01))
-        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 100)
-        given, text = resources(), corpus(40)
-        stored = TestStoredPosteriors().stored(text)
-        weights = np.random.default_rng(2).normal(size=len(feature_names(DEFAULT_GROUPS, given)))
-        pairs, options = pairs_with(text, stored), {"groups": DEFAULT_GROUPS}
-        every, likely = (
-            np.concatenate([part.scores for _, part, _ in score_blocks(pairs, given, weights, **more)])
-            for more in (options, {**options, "likely": True})
-        )
-        scored = likely != UNSCORED
-        assert 0.1 < scored.mean() < 0.95
-        assert np.array_equal(likely[scored], every[scored])
-        edges = computed(text, given, DEFAULT_GROUPS, posteriors=stored)
-        for name in ("forward_chain", "reverse_chain", "forward_sampled", "reverse_sampled", "partner"):
-            least = 0.0 if name == "partner" else 0.011
-            assert scored[edges.features[:, edges.names.index(name)] > least * SCALE].all(), name
-
-    def test_all_edges_are_likely_where_no_group_tells(self):
-        given, text = resources(), corpus(10)
-        for groups, known in ((("position", "chain"), given), (DEFAULT_GROUPS, replace(given, links=None))):
-            weights = np.ones(len(feature_names(groups, known)))
-            every, likely = (
-                [
-                    part.scores
-                    for _, part, _ in score_blocks(pairs_with(text), known, weights, groups=groups, **more)
-                ]
-                for more in ({}, {"likely": True})
-            )
-            assert np.array_equal(np.concatenate(every), np.concatenate(likely))
 
     def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
         text, given = corpus(40), resources()
