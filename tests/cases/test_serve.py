@@ -69,7 +69,7 @@ def test_g34_a_thread_answers_one_request_after_the_other_and_ends_with_the_serv
 
 
 def test_g34_who_connects_and_says_nothing_keeps_nobody_waiting_for_ever(monkeypatch):
-    monkeypatch.setattr(explorer._Handler, "timeout", 0.2)
+    monkeypatch.setattr(explorer, "_TIMEOUT", 0.2)
     with running(explorer.make_server(0, "", answer)) as number:
         silent = [socket.create_connection(("127.0.0.1", number)) for _ in range(2 * explorer._THREADS)]
         assert post(number)[0] == 200
