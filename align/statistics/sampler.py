@@ -317,7 +317,8 @@ def run_chain(
                 own, unit = (sums[number], settings.unit) if keep else (nothing, 0)
                 jumps = probabilities, settings.classes
                 _sweep(sealed(block), choices[number], state, stems, jumps, model, np.float32(unit), own)
-                _count_jumps(sealed(block), choices[number], settings.classes, seen.counts)
+                if model < _FERTILITY or sweep + 1 < count:  # nobody asks for those of the last
+                    _count_jumps(sealed(block), choices[number], settings.classes, seen.counts)
             if on_sweep is not None:
                 on_sweep()
     return kept_jumps
