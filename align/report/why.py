@@ -82,7 +82,7 @@ def why(
         ``difference`` >= 0, how much the other matching is worth less; ``groups``, its parts, which sum to
         it; ``links``, what changes: ``{"best": [[source, target], ...], "other": [...]}``; ``sentences``.
         ``needed`` only without a link: a sentence of what would have had to be different. Where the two
-        words can never be linked, there are ``linked`` and ``sentences`` only.
+        words can never be linked, being in different parts or one left out, there are ``linked`` and ``sentences`` only.
 
     Raises
     ------
@@ -111,7 +111,7 @@ def whys(
                 raise InputError(f"no {side} token {number}, there are {len(words)}; give one counted from 0")
         row = _row(pairs, cell)
         if row is None:
-            found.append(_apart(surface, cell))
+            found.append(_apart(surface, cell, pairs))
             continue
         if row not in scored:
             scored[row] = _pair(knowing.model, pairs.block(row, row + 1), tokens)
@@ -121,7 +121,14 @@ def whys(
     return found
 
 
-def _apart(surface: tuple[Sequence[str], Sequence[str]], cell: tuple[int, int]) -> dict[str, Any]:
+def _apart(
+    surface: tuple[Sequence[str], Sequence[str]], cell: tuple[int, int], pairs: PairBlock
+) -> dict[str, Any]:
+    """Tell why two tokens are in no part together."""
+    for number, tokens, words in zip(cell, surface, (pairs.corpus.source, pairs.corpus.target), strict=True):
+        if number not in words.parents:
+            left_out = "is left out when the model cuts text to words, so it has no links"
+            return {"linked": False, "sentences": [f"'{tokens[number]}' {left_out}."]}
     named = f"'{surface[0][cell[0]]}' and '{surface[1][cell[1]]}'"
     reason = "a pair as long as this one is split before its words are linked"
     return {"linked": False, "sentences": [f"{named} are in different parts: {reason}."]}

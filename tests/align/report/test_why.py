@@ -153,6 +153,14 @@ def test_parts_of_a_very_long_pair_and_tokens_that_are_not_there():
         why.why(aligner, "the house", "le maison", 0, -1)
 
 
+def test_a_token_that_the_model_has_no_word_for():
+    found = why.why(aligner_of(1), "the dog", "le chien a - t - il", 1, 4)
+    assert found == {
+        "linked": False,
+        "sentences": ["'t' is left out when the model cuts text to words, so it has no links."],
+    }
+
+
 def test_every_group_belongs_to_an_aspect():
     assert set(ASPECT_OF) == {"bias", "words", *GROUPS}
     assert len(ASPECT_OF) == sum(len(aspect.groups) for aspect in ASPECTS.values())
