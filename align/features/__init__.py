@@ -8,8 +8,9 @@ from align.features.groups import (
     GROUPS,
     Group,
     compute,
-    compute_parts,
+    compute_rows,
     feature_names,
+    likely_edges,
     score_blocks,
 )
 from align.features.word_features import (
@@ -30,8 +31,9 @@ __all__ = [
     "Resources",
     "WordFeatures",
     "compute",
-    "compute_parts",
+    "compute_rows",
     "feature_names",
+    "likely_edges",
     "parse_groups",
     "score_blocks",
     "word_feature_names",

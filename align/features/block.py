@@ -9,14 +9,14 @@ computed once and kept with the block (:meth:`Block.shared`), that of pairs of w
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 
 from align.core.mapped import take_rows
-from align.core.ragged import edge_offsets
+from align.core.ragged import edge_offsets, offsets_of
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
 from align.text.words import VocabularyTable
@@ -251,6 +251,8 @@ class Block:
         The words.
     whole : Block or None
         What this is a part of, with ``first`` the number there of the first edge here.
+    picked : ndarray of int64 or None
+        The edges whose features are wanted, ascending; None: those of all.
     """
 
     pairs: PairBlock
@@ -261,6 +263,7 @@ class Block:
     target: Side
     whole: Block | None = None
     first: int = 0
+    picked: np.ndarray | None = None
     _kept: dict[Any, Any] = field(default_factory=dict)
 
     @classmethod
@@ -292,6 +295,14 @@ class Block:
             first,
         )
 
+    def picking(self, edges: np.ndarray) -> Block:
+        """Return this block with these edges (int64, ascending) as those whose features are wanted.
+
+        What was computed of the block is kept.
+        """
+        kept = {of: value for of, value in self._kept.items() if of not in (chosen, ends)}
+        return replace(self, picked=edges, _kept=kept)
+
     def shared(self, function: Callable[[Block], Value]) -> Value:
         """Return ``function(block)``, which is called once."""
         if function not in self._kept:
@@ -305,8 +316,37 @@ class Block:
         return found[..., self.first : self.first + int(self.offsets[-1])]
 
 
+class Chosen(NamedTuple):
+    """The C edges of a block whose features are wanted, source token after source token.
+
+    Attributes
+    ----------
+    starts : ndarray of int64, shape (T + 1,)
+        Those of source token t are ``starts[t]`` to ``starts[t + 1]``.
+    targets : ndarray of int32, shape (C,)
+        The place of each one's target word in its sentence, ascending for each source token.
+    edges : ndarray of int64, shape (C,)
+        Their numbers in the block, ascending.
+    """
+
+    starts: np.ndarray
+    targets: np.ndarray
+    edges: np.ndarray
+
+
+def chosen(block: Block) -> Chosen:
+    """Return the edges whose features are wanted."""
+    rows = offsets_of(np.repeat(block.shapes[:, 1].astype(np.int64), block.shapes[:, 0]))
+    edges = block.picked
+    starts = rows if edges is None else np.searchsorted(edges, rows)
+    if edges is None:
+        edges = np.arange(rows[-1])
+    targets = (edges - np.repeat(rows[:-1], np.diff(starts))).astype(np.int32)
+    return Chosen(starts, targets, edges)
+
+
 class Ends(NamedTuple):
-    """The two ends of each edge, each an array of shape (E,).
+    """The two ends of each edge whose features are wanted, each an array of shape (C,).
 
     Attributes
     ----------
@@ -326,8 +366,9 @@ class Ends(NamedTuple):
 
 
 def ends(block: Block) -> Ends:
-    """Return the two ends of each edge."""
-    pair = np.repeat(np.arange(len(block.shapes)), np.diff(block.offsets))
-    row, column = np.divmod(np.arange(len(pair)) - block.offsets[pair], block.shapes[pair, 1])
+    """Return the two ends of each edge whose features are wanted."""
+    edges = block.shared(chosen).edges
+    pair = np.searchsorted(block.offsets, edges, side="right") - 1
+    row, column = np.divmod(edges - block.offsets[pair], block.shapes[pair, 1])
     source, target = block.source.starts[pair] + row, block.target.starts[pair] + column
     return Ends(pair, source, target, block.source.tokens[source], block.target.tokens[target])

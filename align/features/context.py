@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, chosen
 from align.features.chain import chain_posteriors
 from align.features.maps import neighbours
 
@@ -49,37 +49,34 @@ def fill(block: Block, out: np.ndarray) -> None:
     divided by 10; ``straight`` is distance 0 and ``near`` distance 1 word. Likewise to the right, where
     the sentence's end is (n, m).
     """
-    joint = block.shared(chain_posteriors).joint
-    neighbours(block.shapes, block.offsets, joint, out)
-    _write_window(block.shapes, block.offsets, joint, out[_WINDOW])
-    _write_anchors(block.shapes, block.offsets, joint, out[_LEFT_ANCHOR:_RIGHT_ANCHOR], out[_RIGHT_ANCHOR:])
+    joint, wanted = block.shared(chain_posteriors).joint, block.shared(chosen)
+    neighbours(block.shapes, block.offsets, joint, wanted, out)
+    _write_window(block.shapes, block.offsets, joint, wanted, out[_WINDOW])
+    left, right = out[_LEFT_ANCHOR:_RIGHT_ANCHOR], out[_RIGHT_ANCHOR:]
+    _write_anchors(block.shapes, block.offsets, joint, wanted, left, right)
 
 
 @kernel(error_model="numpy")
-def _write_window(shapes, offsets, joint, window):  # type: ignore[no-untyped-def]
+def _write_window(shapes, offsets, joint, wanted, window):  # type: ignore[no-untyped-def]
     """Write the mean over the window, the nearest neighbours first."""
-    zero, width = np.float32(0.0), np.float32(2 * WINDOW)
-    for edge in range(len(joint)):
-        window[edge] = zero
+    zero, width, token = np.float32(0.0), np.float32(2 * WINDOW), 0
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
-            row = window[offsets[i] + j * m : offsets[i] + (j + 1) * m]
-            for x in range(1, WINDOW + 1):
-                if j >= x:
-                    other = joint[offsets[i] + (j - x) * m : offsets[i] + (j - x + 1) * m]
-                    for k in range(x, m):
-                        row[k] += other[k - x]
-                if j + x < n:
-                    other = joint[offsets[i] + (j + x) * m : offsets[i] + (j + x + 1) * m]
-                    for k in range(m - x):
-                        row[k] += other[k + x]
-            for k in range(m):
-                row[k] /= width
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                k, total = np.int64(wanted.targets[at]), zero
+                edge = offsets[i] + j * m + k
+                for x in range(1, WINDOW + 1):
+                    if j >= x and k >= x:
+                        total += joint[edge - x * (m + 1)]
+                    if j + x < n and k + x < m:
+                        total += joint[edge + x * (m + 1)]
+                window[at] = total / width
+            token += 1
 
 
 @kernel(error_model="numpy")
-def _write_anchors(shapes, offsets, joint, left, right):  # type: ignore[no-untyped-def]
+def _write_anchors(shapes, offsets, joint, wanted, left, right):  # type: ignore[no-untyped-def]
     """Write how far each edge leaves the diagonals of the anchors to its left and to its right."""
     longest = 1
     for i in range(len(shapes)):
@@ -87,6 +84,7 @@ def _write_anchors(shapes, offsets, joint, left, right):  # type: ignore[no-unty
     anchors = np.empty(longest, dtype=np.int64)
     best_row = np.empty(longest, dtype=np.int64)
     best_score = np.empty(longest, dtype=np.float32)
+    token = 0
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         best_score[:m] = np.float32(-1.0)
@@ -104,25 +102,24 @@ def _write_anchors(shapes, offsets, joint, left, right):  # type: ignore[no-unty
                 anchors[j] = -1
         row, column = -1, -1
         for j in range(n):
-            start = offsets[i] + j * m
-            _leave(column - row + j, left, start, m)
+            _leave(column - row + j, wanted, token + j, left)
             if anchors[j] >= 0:
                 row, column = j, anchors[j]
         row, column = n, m
         for j in range(n - 1, -1, -1):
-            start = offsets[i] + j * m
-            _leave(column - row + j, right, start, m)
+            _leave(column - row + j, wanted, token + j, right)
             if anchors[j] >= 0:
                 row, column = j, anchors[j]
+        token += n
 
 
 @kernel(error_model="numpy")
-def _leave(place, out, start, m):  # type: ignore[no-untyped-def]
-    """Write the distance of target words 0 to m from a place, and whether it is 0, or 1."""
+def _leave(place, wanted, token, out):  # type: ignore[no-untyped-def]
+    """Write the distance of the wanted target words of a token from a place, and whether it is 0, or 1."""
     zero, one, farthest = np.float32(0.0), np.float32(1.0), np.float32(FARTHEST)
-    at, distances, straight, near = np.int32(place), out[0], out[1], out[2]
-    for k in range(m):
-        apart = np.int32(abs(np.int32(k) - at))
-        distances[start + k] = min(np.float32(apart), farthest) / farthest
-        straight[start + k] = one if apart == 0 else zero
-        near[start + k] = one if apart == 1 else zero
+    there, distances, straight, near = np.int32(place), out[0], out[1], out[2]
+    for at in range(wanted.starts[token], wanted.starts[token + 1]):
+        apart = np.int32(abs(wanted.targets[at] - there))
+        distances[at] = min(np.float32(apart), farthest) / farthest
+        straight[at] = one if apart == 0 else zero
+        near[at] = one if apart == 1 else zero

@@ -10,7 +10,7 @@ import numpy as np
 
 from align.core.kernels import kernel
 from align.core.ragged import SIDES
-from align.features.block import Block, Resources, ends
+from align.features.block import Block, Resources, chosen, ends
 from align.features.maps import compete, competition_names
 
 _NAMES = ("cosine", "vector_missing")
@@ -32,10 +32,10 @@ def cosine_names(resources: Resources) -> tuple[str, ...]:
 
 def fill_cosine(block: Block, out: np.ndarray) -> None:
     """Write the group ``cosine``."""
-    found = block.of_edges(cosines)
-    out[_COSINE] = found
-    _write_missing(block.shapes, block.offsets, block.source, block.target, out[_VECTOR_MISSING])
-    compete(found, block.shapes, block.offsets, out[len(_NAMES) :])
+    found, wanted = block.of_edges(cosines), block.shared(chosen)
+    np.take(found, wanted.edges, out=out[_COSINE])
+    _write_missing(block.source, block.target, wanted, out[_VECTOR_MISSING])
+    compete(found, block.shapes, block.offsets, wanted, out[len(_NAMES) :])
 
 
 def product_names(resources: Resources) -> tuple[str, ...]:
@@ -116,12 +116,11 @@ def _add_eight(factors, columns, at, sums, width):  # type: ignore[no-untyped-de
 
 
 @kernel
-def _write_missing(shapes, offsets, source, target, out):  # type: ignore[no-untyped-def]
+def _write_missing(source, target, wanted, out):  # type: ignore[no-untyped-def]
     """Write 1 where a word of an edge has no vector, else 0."""
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
+    for i in range(len(source.starts) - 1):
         has = target.has_vector[target.starts[i] :]
-        for j in range(n):
-            row, here = out[offsets[i] + j * m :], source.has_vector[source.starts[i] + j]
-            for k in range(m):
-                row[k] = np.float32(0.0) if here & has[k] else np.float32(1.0)
+        for token in range(source.starts[i], source.starts[i + 1]):
+            here = source.has_vector[token]
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                out[at] = np.float32(0.0) if here & has[wanted.targets[at]] else np.float32(1.0)

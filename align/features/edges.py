@@ -62,6 +62,9 @@ class Edges:
         Names of the d features.
     word_features : WordFeatures or None
         Features of the words, where they may have several links.
+    likely : ndarray of bool, shape (E,), or None
+        Which of the edges a model may link (:func:`align.features.groups.likely_edges`); None: all. To learn,
+        all are counted.
     """
 
     shapes: np.ndarray
@@ -69,6 +72,7 @@ class Edges:
     features: np.ndarray
     names: tuple[str, ...]
     word_features: WordFeatures | None = None
+    likely: np.ndarray | None = None
 
     def __len__(self) -> int:
         return len(self.shapes)
@@ -81,7 +85,8 @@ class Edges:
         if words is not None:
             (a, b), (c, d) = (starts[[start, stop]] for starts in word_offsets(self.shapes))
             words = WordFeatures(words.source[a:b], words.target[c:d], words.names)
-        return Edges(self.shapes[start:stop], offsets, self.features[first:last], self.names, words)
+        likely = None if self.likely is None else self.likely[first:last]
+        return Edges(self.shapes[start:stop], offsets, self.features[first:last], self.names, words, likely)
 
     def take(self, chosen: np.ndarray) -> Edges:
         """Return the pairs with the given indices (int array, any order) as a copy."""
@@ -89,7 +94,8 @@ class Edges:
         words = self.word_features
         if words is not None:
             words = words.rows(*(rows_at(starts, chosen)[1] for starts in word_offsets(self.shapes)))
-        return Edges(self.shapes[chosen], offsets, self.features[where], self.names, words)
+        likely = None if self.likely is None else self.likely[where]
+        return Edges(self.shapes[chosen], offsets, self.features[where], self.names, words, likely)
 
     @classmethod
     def join(cls, parts: Sequence[Edges]) -> Edges:
@@ -98,7 +104,7 @@ class Edges:
         Raises
         ------
         ValueError
-            If the blocks have different features.
+            If the blocks have different features, or of some only it is known which edges are likely.
         """
         if len({part.names for part in parts}) != 1:
             raise ValueError("edges: the blocks have different features")
@@ -111,16 +117,23 @@ class Edges:
                 raise ValueError("edges: the blocks have different features of words")
             source, target = (np.concatenate([getattr(each, side) for each in found]) for side in SIDES)
             words = WordFeatures(source, target, found[0].names)
-        return cls(shapes, edge_offsets(shapes), features, parts[0].names, words)
+        known = [part.likely for part in parts if part.likely is not None]
+        if known and len(known) != len(parts):
+            raise ValueError("edges: of some blocks only it is known which edges are likely")
+        likely = np.concatenate(known) if known else None
+        return cls(shapes, edge_offsets(shapes), features, parts[0].names, words, likely)
 
     def save(self, folder: Path) -> None:
         """Write ``shapes.npy``, ``features.npy`` and ``names.json`` into ``folder``, made if missing.
 
-        With features of words also ``extra.source.npy``, ``extra.target.npy`` and ``extra.names.json``.
+        With features of words also ``extra.source.npy``, ``extra.target.npy`` and ``extra.names.json``; where
+        it is known which edges are likely, ``likely.npy``.
         """
         words = self.word_features
         save_description(folder, self.shapes, self.names, () if words is None else words.names)
         save_array(folder / "features.npy", self.features)
+        if self.likely is not None:
+            save_array(folder / "likely.npy", self.likely)
         if words is not None:
             for side in SIDES:
                 save_array(folder / f"extra.{side}.npy", getattr(words, side))
@@ -144,7 +157,13 @@ class Edges:
         words = (
             _load_word_features(folder, shapes, mapped) if (folder / "extra.names.json").exists() else None
         )
-        return cls(shapes, offsets, features, names, words)
+        likely = None
+        if (folder / "likely.npy").exists():
+            likely = load_array(folder / "likely.npy", mapped=mapped, remedy=_REMEDY)
+            if likely.shape != features.shape[:1] or likely.dtype != np.bool_:
+                found = f"{likely.dtype} {likely.shape}"
+                raise InputError(f"{folder}: likely.npy is {found} of {len(features)} edges; {_REMEDY}")
+        return cls(shapes, offsets, features, names, words, likely)
 
 
 def _load_word_features(folder: Path, shapes: np.ndarray, mapped: bool) -> WordFeatures:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources, ends
+from align.features.block import Block, Resources, chosen, ends
 
 FREQUENT = 0.002
 RARE = 2
@@ -47,7 +47,7 @@ def fill_frequency(block: Block, out: np.ndarray) -> None:
     and the product of the two; whether both or one only is among the words of 2 in 1,000 tokens and more;
     whether each was seen at most twice.
     """
-    _write_frequency(block.shapes, block.offsets, block.source, block.target, out)
+    _write_frequency(block.shapes, block.source, block.target, block.shared(chosen), out)
 
 
 def identity_names(resources: Resources) -> tuple[str, ...]:
@@ -68,46 +68,27 @@ def fill_identity(block: Block, out: np.ndarray) -> None:
 
 
 @kernel(error_model="numpy")
-def _write_frequency(shapes, offsets, source, target, out):  # type: ignore[no-untyped-def]
+def _write_frequency(shapes, source, target, wanted, out):  # type: ignore[no-untyped-def]
     """Write what :func:`fill_frequency` says."""
-    # Loops with one result each: the compiler makes vector instructions of them.
     zero, one = np.float32(0.0), np.float32(1.0)
     tenth, lowest = np.float32(0.1), np.float32(16.0)
     frequent = np.float32(np.log(FREQUENT))
     for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
         here = target.starts[i]
         logs, ranks, counts = target.log_frequencies[here:], target.log_ranks[here:], target.counts[here:]
-        for j in range(n):
-            s = source.starts[i] + j
+        for s in range(source.starts[i], source.starts[i + 1]):
             log, rank = source.log_frequencies[s], source.log_ranks[s]
             level = max(log, -lowest) / lowest + one
-            often = log >= frequent
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            column = out[_FREQUENCY_DIFFERENCE, start:stop]
-            for k in range(m):
-                column[k] = min(abs(log - logs[k]) * tenth, one)
-            column = out[_RANK_DIFFERENCE, start:stop]
-            for k in range(m):
-                column[k] = min(abs(rank - ranks[k]) * tenth, one)
-            column = out[_SOURCE_FREQUENCY, start:stop]
-            for k in range(m):
-                column[k] = level
-            column, product = out[_TARGET_FREQUENCY, start:stop], out[_FREQUENCY_PRODUCT, start:stop]
-            for k in range(m):
-                column[k] = max(logs[k], -lowest) / lowest + one
-            for k in range(m):
-                product[k] = level * column[k]
-            column = out[_BOTH_FREQUENT, start:stop]
-            for k in range(m):
-                column[k] = one if often & (logs[k] >= frequent) else zero
-            column = out[_ONE_FREQUENT, start:stop]
-            for k in range(m):
-                column[k] = one if often != (logs[k] >= frequent) else zero
-            rare = one if source.counts[s] <= RARE else zero
-            column = out[_SOURCE_RARE, start:stop]
-            for k in range(m):
-                column[k] = rare
-            column = out[_TARGET_RARE, start:stop]
-            for k in range(m):
-                column[k] = one if counts[k] <= RARE else zero
+            often, rare = log >= frequent, one if source.counts[s] <= RARE else zero
+            for at in range(wanted.starts[s], wanted.starts[s + 1]):
+                k = wanted.targets[at]
+                other_level = max(logs[k], -lowest) / lowest + one
+                other_often = logs[k] >= frequent
+                out[_FREQUENCY_DIFFERENCE, at] = min(abs(log - logs[k]) * tenth, one)
+                out[_RANK_DIFFERENCE, at] = min(abs(rank - ranks[k]) * tenth, one)
+                out[_SOURCE_FREQUENCY, at], out[_TARGET_FREQUENCY, at] = level, other_level
+                out[_FREQUENCY_PRODUCT, at] = level * other_level
+                out[_BOTH_FREQUENT, at] = one if often & other_often else zero
+                out[_ONE_FREQUENT, at] = one if often != other_often else zero
+                out[_SOURCE_RARE, at] = rare
+                out[_TARGET_RARE, at] = one if counts[k] <= RARE else zero

@@ -14,9 +14,12 @@ import numpy as np
 
 from align.core.ragged import edge_offsets, runs_of
 from align.features import chain, context, cosine, frequency, lexical, partner, position, posterior, spelling
-from align.features.block import Block, PairBlock, Resources
+from align.features.block import Block, PairBlock, Resources, chosen
+from align.features.chain import chain_posteriors
 from align.features.edges import Edges, WordFeatures
-from align.features.scoring import Scores, add_rows
+from align.features.posterior import sampled_posteriors
+from align.features.scoring import UNSCORED, Scores, add_rows
+from align.features.spelling import likenesses
 from align.features.word_features import compute_word_features, join_word_features
 
 BIAS = "bias"
@@ -29,6 +32,12 @@ SCALE = np.float32(1 / 3)
 EDGES_AT_A_TIME = 40_000
 _EDGES_A_BLOCK = 1_000_000  # they share what is looked up of their words
 
+# Likely is an edge that the chain or the sampler thinks more probable than this, in either direction.
+LIKELY = np.float32(0.001)
+
+# The groups that tell which edges are likely.
+_TELLING = {"chain", "posterior"}
+
 
 class Group(NamedTuple):
     """A named group of features.
@@ -40,8 +49,9 @@ class Group(NamedTuple):
     names : function
         ``names(resources)``: the names of its columns, each unlike those of all other groups.
     fill : function
-        ``fill(block, out)``: writes its features, each a row of ``out`` (float32), for every edge of the
-        block; they are multiplied by :data:`SCALE` later.
+        ``fill(block, out)``: writes its features, each a row of ``out`` (float32), for the edges of the
+        block that are wanted (:func:`align.features.block.chosen`); they are multiplied by :data:`SCALE`
+        later.
     needs : tuple of str
         Which of the :class:`Resources` say something to it: what else is missing leaves it 0.
     default : bool
@@ -159,34 +169,66 @@ def compute(
     Returns
     -------
     Edges
-        The bias and the groups' features times :data:`SCALE`, float32, all finite; those of words too.
+        The bias and the groups' features times :data:`SCALE`, float32, all finite; those of words too. Which
+        edges are likely (:func:`likely_edges`).
     """
     names, sizes = feature_names(groups, resources), _sizes(groups, resources)
     shapes = pairs.corpus.shapes()
     offsets = edge_offsets(shapes)
     features = np.empty((int(offsets[-1]), len(names)), dtype=np.float32)
-    of_words = []
+    likely, of_words = np.empty(int(offsets[-1]), dtype=bool), []
     for start, block in _blocks(pairs, resources):
         for first, last, part in _parts(block):
-            _fill(part, groups, sizes, features[offsets[start + first] : offsets[start + last]])
+            own = slice(offsets[start + first], offsets[start + last])
+            _fill(part, groups, sizes, features[own])
+            likely[own] = likely_edges(part, groups)
         of_words += _word_features(block, word_groups)
-    return Edges(shapes, offsets, features, names, join_word_features(of_words, word_groups, resources))
+    words = join_word_features(of_words, word_groups, resources)
+    return Edges(shapes, offsets, features, names, words, likely)
 
 
-def compute_parts(
-    pairs: PairBlock, resources: Resources, *, groups: Sequence[str], word_groups: Sequence[str] = ()
-) -> Iterator[tuple[int, Edges]]:
-    """Yield what :func:`compute` gives a few pairs at a time, with the number of the first pair of each.
+def compute_rows(
+    pairs: PairBlock, resources: Resources, edges: np.ndarray, *, groups: Sequence[str]
+) -> np.ndarray:
+    """Return the features that :func:`compute` gives some edges, float32, shape (C, d).
 
-    The memory this takes does not grow with the block.
+    Parameters
+    ----------
+    pairs, resources, groups
+        As there.
+    edges : ndarray of int64, shape (C,)
+        Their numbers, ascending.
     """
-    names, sizes = feature_names(groups, resources), _sizes(groups, resources)
+    sizes, starts = _sizes(groups, resources), edge_offsets(pairs.corpus.shapes())
+    features = np.empty((len(edges), 1 + sum(sizes)), dtype=np.float32)
     for start, block in _blocks(pairs, resources):
-        for first, _, part in _parts(block):
-            features = np.empty((int(part.offsets[-1]), len(names)), dtype=np.float32)
-            _fill(part, groups, sizes, features)
-            of_words = join_word_features(_word_features(part, word_groups), word_groups, resources)
-            yield start + first, Edges(part.shapes, part.offsets, features, names, of_words)
+        for first, last, part in _parts(block):
+            begin, end = starts[start + first], starts[start + last]
+            rows = slice(*np.searchsorted(edges, [begin, end]).tolist())
+            if rows.start < rows.stop:
+                _fill(part.picking(edges[rows] - begin), groups, sizes, features[rows])
+    return features
+
+
+def likely_edges(block: Block, groups: Sequence[str]) -> np.ndarray:
+    """Return which edges a model of some groups may link, bool, shape (E,): those that something speaks for.
+
+    Likely are edges that the chain (:func:`align.features.chain.chain_posteriors`) or the sampler
+    (:func:`align.features.posterior.sampled_posteriors`) thinks more probable than :data:`LIKELY` in either
+    direction, and those of words spelt alike (:func:`align.features.spelling.likenesses`). Where the groups,
+    or tables, are missing that would tell, all are.
+
+    This is part of what a model is: all that makes links by its scores, or says why, is bound to it. The
+    one exception is a positive number that is added to all scores: who gives one wants what is not likely.
+    """
+    given = block.resources
+    if not _TELLING.issubset(groups) or given.lexicon is None or given.links is None:
+        return np.ones(int(block.offsets[-1]), dtype=bool)
+    likely = block.of_edges(likenesses) > 0
+    for posteriors in (block.shared(chain_posteriors), block.shared(sampled_posteriors)):
+        likely |= posteriors.forward > LIKELY
+        likely |= posteriors.reverse > LIKELY
+    return likely
 
 
 def score_blocks(
@@ -196,23 +238,29 @@ def score_blocks(
     *,
     groups: Sequence[str],
     word_groups: Sequence[str] = (),
+    every: bool = False,
 ) -> Iterator[tuple[int, Scores, Block]]:
     """Yield the scores of many pairs at a time, with the number of the first, without keeping features.
 
     With them goes the block of these pairs, which knows what was looked up of their words.
 
     ``weights``, float64, are one a feature of edges and then of words. The scores are, bit by bit, what
-    :func:`align.matching.decoding.score` gives for the features of :func:`compute`.
+    :func:`align.matching.decoding.score` gives for what :func:`compute` gives: other edges than the likely
+    ones (:func:`likely_edges`), which are most, have none. With ``every`` all are scored.
     """
     sizes = _sizes(groups, resources)
     own = 1 + sum(sizes)
     for start, block in _blocks(pairs, resources):
-        scores = np.full(int(block.offsets[-1]), weights[0] * np.float64(SCALE))
+        scores = np.full(int(block.offsets[-1]), UNSCORED)
         for first, last, part in _parts(block):
-            column, sums = 1, scores[block.offsets[first] : block.offsets[last]]
+            if not every:
+                part = part.picking(np.flatnonzero(likely_edges(part, groups)))
+            wanted = part.shared(chosen).edges
+            column, sums = 1, np.full(len(wanted), weights[0] * np.float64(SCALE))
             for rows in _filled(part, groups, sizes):
                 add_rows(rows, SCALE, weights[column : column + len(rows)], sums)
                 column += len(rows)
+            scores[block.offsets[first] : block.offsets[last]][wanted] = sums
         of_words = join_word_features(_word_features(block, word_groups), word_groups, resources)
         costs = None if of_words is None else of_words.costs(weights[own:])
         yield start, Scores(block.shapes, block.offsets, scores, costs), block
@@ -237,7 +285,7 @@ def _sizes(groups: Sequence[str], resources: Resources) -> list[int]:
 
 def _filled(part: Block, groups: Sequence[str], sizes: Sequence[int]) -> Iterator[np.ndarray]:
     """Yield the features of each group, not yet scaled, (size, E); the next group takes their memory."""
-    edges = int(part.offsets[-1])
+    edges = len(part.shared(chosen).edges)
     memory = np.empty(max(sizes) * edges, dtype=np.float32)
     for group, size in zip(groups, sizes, strict=True):
         out = memory[: size * edges].reshape(size, edges)

@@ -18,7 +18,7 @@ import numpy as np
 from align.core.kernels import kernel
 from align.core.mapped import in_pieces
 from align.core.ragged import read_only
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, chosen
 from align.features.maps import COMPETITION, compete, competition_names, scaled_log
 
 _NAMES = (
@@ -110,17 +110,29 @@ def fill(block: Block, out: np.ndarray) -> None:
     mean of the two posteriors and ``joint_log`` the scaled logarithm of their product.
     """
     dice, forward, reverse = block.of_edges(associations)
-    out[_DICE], out[_FORWARD], out[_REVERSE] = dice, forward, reverse
-    null = block.shared(null_probabilities)
-    _write_shares(block.shapes, block.offsets, block.source, block.target, (forward, reverse), null, out)
+    null, wanted = block.shared(null_probabilities), block.shared(chosen)
+    posteriors = np.empty((2, len(dice)), dtype=np.float32)
+    sides = block.source, block.target
+    _write_posteriors(block.shapes, block.offsets, *sides, (forward, reverse), null, posteriors)
+    product = posteriors[0] * posteriors[1]
+    joint = np.sqrt(product)
+    for row, values in (
+        (_DICE, dice), (_FORWARD, forward), (_REVERSE, reverse), (_FORWARD_POSTERIOR, posteriors[0]),
+        (_REVERSE_POSTERIOR, posteriors[1]), (_JOINT, joint),
+    ):  # fmt: skip
+        np.take(values, wanted.edges, out=out[row])
+    forward, reverse = out[_FORWARD], out[_REVERSE]
+    _write_shares((forward, reverse), *sides, null, wanted, out)
     np.sqrt(forward * reverse, out=out[_GEOMETRIC])
-    product = out[_FORWARD_POSTERIOR] * out[_REVERSE_POSTERIOR]
-    np.sqrt(product, out=out[_JOINT])
-    for values, row in ((forward, _FORWARD_LOG), (reverse, _REVERSE_LOG), (product, _JOINT_LOG)):
+    for values, row in (
+        (forward, _FORWARD_LOG),
+        (reverse, _REVERSE_LOG),
+        (product[wanted.edges], _JOINT_LOG),
+    ):
         scaled_log(values, out[row])
     own = len(_NAMES)
-    compete(dice, block.shapes, block.offsets, out[own:])
-    compete(out[_JOINT], block.shapes, block.offsets, out[own + len(COMPETITION) :])
+    compete(dice, block.shapes, block.offsets, wanted, out[own:])
+    compete(joint, block.shapes, block.offsets, wanted, out[own + len(COMPETITION) :])
 
 
 @kernel(error_model="numpy")
@@ -200,8 +212,27 @@ def _search(columns, low, high, wanted):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _write_shares(shapes, offsets, source, target, probabilities, null_of, out):  # type: ignore[no-untyped-def]
-    """Write what needs a row or a column of a pair: shares against NULL, posteriors of the sentence."""
+def _write_shares(probabilities, source, target, null_of, wanted, out):  # type: ignore[no-untyped-def]
+    """Write the shares of the wanted edges, whose ``probabilities`` are given, against NULL."""
+    forward, reverse = probabilities
+    null_source, null_target = null_of
+    zero = np.float32(0.0)
+    for i in range(len(source.starts) - 1):
+        null = null_target[target.starts[i] : target.starts[i + 1]]
+        for token in range(source.starts[i], source.starts[i + 1]):
+            none = null_source[token]
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                ahead, back = forward[at], reverse[at]
+                other = null[wanted.targets[at]]
+                out[_FORWARD_OVER_NULL, at] = ahead / (ahead + other) if ahead > zero else zero
+                out[_REVERSE_OVER_NULL, at] = back / (back + none) if back > zero else zero
+
+
+@kernel(error_model="numpy")
+def _write_posteriors(  # type: ignore[no-untyped-def]
+    shapes, offsets, source, target, probabilities, null_of, out
+):
+    """Write the posteriors of the sentence both ways, of all edges."""
     forward, reverse = probabilities
     null_source, null_target = null_of
     zero = np.float32(0.0)
@@ -220,19 +251,12 @@ def _write_shares(shapes, offsets, source, target, probabilities, null_of, out):
                 totals[k] += row[k]
         for j in range(n):
             start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            row = forward[start:stop]
-            shares, own = out[_FORWARD_OVER_NULL, start:stop], out[_FORWARD_POSTERIOR, start:stop]
-            for k in range(m):
-                shares[k] = row[k] / (row[k] + null[k]) if row[k] > zero else zero
+            row, own = forward[start:stop], out[0, start:stop]
             for k in range(m):
                 own[k] = row[k] / totals[k] if row[k] > zero else zero
-            row = reverse[start:stop]
-            shares, own = out[_REVERSE_OVER_NULL, start:stop], out[_REVERSE_POSTERIOR, start:stop]
-            none = null_source[source.starts[i] + j]
-            total = none
+            row, own = reverse[start:stop], out[1, start:stop]
+            total = null_source[source.starts[i] + j]
             for k in range(m):
                 total += row[k]
-            for k in range(m):
-                shares[k] = row[k] / (row[k] + none) if row[k] > zero else zero
             for k in range(m):
                 own[k] = row[k] / total if row[k] > zero else zero

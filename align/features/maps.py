@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block
+from align.features.block import Block, chosen
 
 LOWEST = -10.0
 
@@ -58,9 +58,11 @@ def posterior_names(kind: str) -> tuple[str, ...]:
 
 def fill_posteriors(block: Block, found: EdgePosteriors, out: np.ndarray) -> None:
     """Write the posteriors both ways, their mean, the logarithm of their product, the mean's competition."""
-    out[0], out[1], out[2] = found
-    scaled_log(found.joint * found.joint, out[3])
-    compete(found.joint, block.shapes, block.offsets, out[4:])
+    wanted = block.shared(chosen)
+    for row, values in zip(out, found, strict=False):
+        np.take(values, wanted.edges, out=row)
+    scaled_log(out[2] * out[2], out[3])
+    compete(found.joint, block.shapes, block.offsets, wanted, out[4:])
 
 
 def scaled_log(values: np.ndarray, out: np.ndarray) -> None:
@@ -97,7 +99,7 @@ def _write_log(values, bits, rest, fractions, out):  # type: ignore[no-untyped-d
 
 
 @kernel(error_model="numpy")
-def compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
+def compete(scores, shapes, offsets, wanted, out):  # type: ignore[no-untyped-def]
     """Write the five competition features of a score map: a score alone says little where rivals are unknown.
 
     * ``row_margin`` = score - best score of the same source word with another target word (0 where there
@@ -114,25 +116,26 @@ def compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
         Numbers of words.
     offsets : ndarray of int64, shape (N + 1,)
         First edge of each pair, from 0.
-    out : ndarray of float32, shape (5 or more, E)
+    wanted : Chosen
+        The edges whose features are wanted; rivals are all.
+    out : ndarray of float32, shape (5 or more, C)
         Written to, one row a feature.
     """
-    # Loops over one row of a pair with one result each: the compiler makes vector instructions of them.
-    widest = 1
+    widest, highest = 1, 1
     for i in range(len(shapes)):
-        widest = max(widest, shapes[i, 1])
-    first = np.empty(widest, dtype=np.float32)
-    second = np.empty(widest, dtype=np.float32)
-    total = np.empty(widest, dtype=np.float32)
+        highest, widest = max(highest, shapes[i, 0]), max(widest, shapes[i, 1])
+    # The best, the second best and the sum of each column and of each row.
+    columns, rows = np.empty((3, widest), dtype=np.float32), np.empty((3, highest), dtype=np.float32)
+    first, second, total = columns[0], columns[1], columns[2]
     none, zero, one = np.float32(-np.inf), np.float32(0.0), np.float32(1.0)
+    token = 0
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         first[:m] = none
         second[:m] = none
         total[:m] = zero
         for j in range(n):
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            row = scores[start:stop]
+            row = scores[offsets[i] + j * m : offsets[i] + (j + 1) * m]
             row_first, row_second, row_total = none, none, zero
             for k in range(m):
                 second[k] = max(second[k], min(row[k], first[k]))
@@ -142,46 +145,34 @@ def compete(scores, shapes, offsets, out):  # type: ignore[no-untyped-def]
                 row_second = max(row_second, min(row[k], row_first))
                 row_first = max(row_first, row[k])
                 row_total += max(row[k], zero)
-            if m == 1:
-                row_second = zero
-            margins, shares = out[_ROW_MARGIN, start:stop], out[_ROW_SHARE, start:stop]
-            for k in range(m):
-                margins[k] = row[k] - (row_second if row[k] == row_first else row_first)
-            for k in range(m):
-                shares[k] = max(row[k], zero) / row_total if row_total > zero else zero
+            rows[0, j], rows[1, j], rows[2, j] = row_first, zero if m == 1 else row_second, row_total
         if n == 1:
             second[:m] = zero
         for j in range(n):
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            row = scores[start:stop]
-            margins, shares = out[_COLUMN_MARGIN, start:stop], out[_COLUMN_SHARE, start:stop]
-            for k in range(m):
-                margins[k] = row[k] - (second[k] if row[k] == first[k] else first[k])
-            for k in range(m):
-                shares[k] = max(row[k], zero) / total[k] if total[k] > zero else zero
-    row_margins, column_margins, best = out[_ROW_MARGIN], out[_COLUMN_MARGIN], out[_BEST]
-    for edge in range(len(scores)):
-        best[edge] = one if (row_margins[edge] > zero) & (column_margins[edge] > zero) else zero
+            row_first, row_second, row_total = rows[0, j], rows[1, j], rows[2, j]
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                k = wanted.targets[at]
+                own = scores[offsets[i] + j * m + k]
+                margin = own - (row_second if own == row_first else row_first)
+                column_margin = own - (second[k] if own == first[k] else first[k])
+                out[_ROW_MARGIN, at], out[_COLUMN_MARGIN, at] = margin, column_margin
+                out[_ROW_SHARE, at] = max(own, zero) / row_total if row_total > zero else zero
+                out[_COLUMN_SHARE, at] = max(own, zero) / total[k] if total[k] > zero else zero
+                out[_BEST, at] = one if (margin > zero) & (column_margin > zero) else zero
+            token += 1
 
 
 @kernel(error_model="numpy")
-def neighbours(shapes, offsets, scores, out):  # type: ignore[no-untyped-def]
+def neighbours(shapes, offsets, scores, wanted, out):  # type: ignore[no-untyped-def]
     """Write the scores of (j-1, k-1) and (j+1, k+1), 0 beyond the sentence, and their geometric mean."""
-    zero = np.float32(0.0)
+    zero, token = np.float32(0.0), 0
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            before, after, both = out[0, start:stop], out[1, start:stop], out[2, start:stop]
-            before[:] = zero
-            after[:] = zero
-            if j > 0:
-                above = scores[start - m : start]
-                for k in range(1, m):
-                    before[k] = above[k - 1]
-            if j + 1 < n:
-                below = scores[stop : stop + m]
-                for k in range(1, m):
-                    after[k - 1] = below[k]
-            for k in range(m):
-                both[k] = np.sqrt(before[k] * after[k])
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                k = wanted.targets[at]
+                edge = offsets[i] + j * m + k
+                before = scores[edge - m - 1] if j > 0 and k > 0 else zero
+                after = scores[edge + m + 1] if j + 1 < n and k + 1 < m else zero
+                out[0, at], out[1, at], out[2, at] = before, after, np.sqrt(before * after)
+            token += 1

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources, Side
+from align.features.block import Block, Resources, Side, chosen
 from align.features.spelling import likenesses
 
 _NAMES = (
@@ -51,7 +51,7 @@ def fill(block: Block, out: np.ndarray) -> None:
     source, target = (elsewhere(block, side) for side in (block.source, block.target))
     _write_partner(
         block.shapes, block.offsets, source, block.source.starts, target, block.target.starts,
-        block.of_edges(likenesses), out,
+        block.of_edges(likenesses), block.shared(chosen), out,
     )  # fmt: skip
 
 
@@ -82,16 +82,14 @@ def _leave_out(starts, tokens, counted, counts):  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def _write_partner(  # type: ignore[no-untyped-def]
-    shapes, offsets, source_counts, source_starts, target_counts, target_starts, alike, out
+    shapes, offsets, source_counts, source_starts, target_counts, target_starts, alike, wanted, out
 ):
     """Write what :func:`fill` says."""
-    # Loops with one result each: the compiler makes vector instructions of them.
     zero, one = np.float32(0.0), np.float32(1.0)
     widest = 1
     for i in range(len(shapes)):
         widest = max(widest, shapes[i, 1])
     first, second = np.empty(widest, dtype=np.float32), np.empty(widest, dtype=np.float32)
-    rare, place = np.empty(widest, dtype=np.float32), np.empty(widest)
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         first[:m], second[:m] = zero, zero
@@ -100,9 +98,6 @@ def _write_partner(  # type: ignore[no-untyped-def]
             for k in range(m):
                 second[k] = max(second[k], min(row[k], first[k]))
                 first[k] = max(first[k], row[k])
-        for k in range(m):
-            rare[k] = one / np.float32(1 + target_counts[target_starts[i] + k])
-            place[k] = (k + 0.5) / m
         for j in range(n):
             start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
             row = alike[start:stop]
@@ -110,51 +105,24 @@ def _write_partner(  # type: ignore[no-untyped-def]
             for k in range(m):
                 row_second = max(row_second, min(row[k], row_first))
                 row_first = max(row_first, row[k])
-            source, here = one / np.float32(1 + source_counts[source_starts[i] + j]), (j + 0.5) / n
-            of_source, of_target = out[_SOURCE_UNKNOWN, start:stop], out[_TARGET_UNKNOWN, start:stop]
-            # One by one: to give a part of an array to another takes two seconds to compile.
-            for k in range(m):
-                of_source[k], of_target[k] = source, rare[k]
-            # Room for what the loop over the whole pair makes of it.
-            apart, rival, lesser = (
-                out[_NOT_NEAR, start:stop],
-                out[_BEST, start:stop],
-                out[_BOTH_ELSEWHERE, start:stop],
-            )
-            for k in range(m):
-                apart[k] = np.float32(abs(here - place[k]))
-            for k in range(m):
-                in_row = row_second if row[k] == row_first else row_first
-                rival[k] = max(in_row, second[k] if row[k] == first[k] else first[k])
-            for k in range(m):
-                in_row = row_second if row[k] == row_first else row_first
-                lesser[k] = min(in_row, second[k] if row[k] == first[k] else first[k])
-        _write_products(alike[offsets[i] : offsets[i + 1]], out[:, offsets[i] : offsets[i + 1]])
-
-
-@kernel(error_model="numpy")
-def _write_products(alike, out):  # type: ignore[no-untyped-def]
-    """Write the products for a pair; ``out`` has what is unknown, the distances and both rivals."""
-    zero, one = np.float32(0.0), np.float32(1.0)
-    of_source, of_target, apart = out[_SOURCE_UNKNOWN], out[_TARGET_UNKNOWN], out[_NOT_NEAR]
-    both, near, best = out[_BOTH_UNKNOWN], out[_BOTH_UNKNOWN_NEAR], out[_BEST]
-    for edge in range(len(alike)):
-        both[edge] = of_source[edge] * of_target[edge]
-    for edge in range(len(alike)):
-        near[edge] = both[edge] * (one - apart[edge])
-    alone, unknown = out[_PARTNER], out[_PARTNER_UNKNOWN]
-    for edge in range(len(alike)):
-        alone[edge] = alike[edge]
-    for edge in range(len(alike)):
-        unknown[edge] = max(of_source[edge], of_target[edge]) * alike[edge]
-    for edge in range(len(alike)):
-        apart[edge] = unknown[edge] * apart[edge]
-    elsewhere, elsewhere_unknown, lesser = out[_ELSEWHERE], out[_ELSEWHERE_UNKNOWN], out[_BOTH_ELSEWHERE]
-    for edge in range(len(alike)):
-        elsewhere[edge] = max(best[edge] - alike[edge], zero)
-    for edge in range(len(alike)):
-        elsewhere_unknown[edge] = max(of_source[edge], of_target[edge]) * elsewhere[edge]
-    for edge in range(len(alike)):
-        lesser[edge] = max(of_source[edge], of_target[edge]) * max(lesser[edge] - alike[edge], zero)
-    for edge in range(len(alike)):
-        best[edge] = unknown[edge] if alike[edge] > best[edge] else zero
+            token = source_starts[i] + j
+            source = one / np.float32(1 + source_counts[token])
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                place = np.int64(wanted.targets[at])
+                target = one / np.float32(1 + target_counts[target_starts[i] + place])
+                unknown, own = max(source, target), row[place]
+                apart = np.float32(abs((j + 0.5) / n - (place + 0.5) / m))
+                in_row = row_second if own == row_first else row_first
+                in_column = second[place] if own == first[place] else first[place]
+                rival, lesser = max(in_row, in_column), min(in_row, in_column)
+                out[_PARTNER, at] = own
+                out[_PARTNER_UNKNOWN, at] = unknown * own
+                out[_BEST, at] = unknown * own if own > rival else zero
+                out[_ELSEWHERE, at] = max(rival - own, zero)
+                out[_ELSEWHERE_UNKNOWN, at] = unknown * max(rival - own, zero)
+                out[_BOTH_ELSEWHERE, at] = unknown * max(lesser - own, zero)
+                out[_NOT_NEAR, at] = unknown * own * apart
+                out[_SOURCE_UNKNOWN, at] = source
+                out[_TARGET_UNKNOWN, at] = target
+                out[_BOTH_UNKNOWN, at] = source * target
+                out[_BOTH_UNKNOWN_NEAR, at] = source * target * (one - apart)

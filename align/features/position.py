@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, chosen
 
 FARTHEST = 10.0
 
@@ -38,44 +38,26 @@ def fill(block: Block, out: np.ndarray) -> None:
     ``distance`` = abs((j + 1/2) / n - (k + 1/2) / m), its square and its root; ``words_apart`` = distance
     in target words, at most 10, divided by 10; ``on_diagonal`` where it is at most half a word.
     """
-    _write_position(block.shapes, block.offsets, out)
+    _write_position(block.shapes, block.shared(chosen), out)
 
 
 @kernel(error_model="numpy")
-def _write_position(shapes, offsets, out):  # type: ignore[no-untyped-def]
+def _write_position(shapes, wanted, out):  # type: ignore[no-untyped-def]
     """Write what :func:`fill` says."""
-    zero, one = np.float32(0.0), np.float32(1.0)
-    widest = 1
-    for i in range(len(shapes)):
-        widest = max(widest, shapes[i, 1])
-    distances = np.empty(widest)
+    zero, one, token = np.float32(0.0), np.float32(1.0), 0
     for i in range(len(shapes)):
         n, m = shapes[i, 0], shapes[i, 1]
         for j in range(n):
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
             # Over the common denominator 2nm both places are integers: no rounding decides a tie.
             place, denominator = float((2 * j + 1) * m), 2.0 * n * m
-            on_diagonal = out[_ON_DIAGONAL, start:stop]
-            for k in range(m):
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                k = np.int64(wanted.targets[at])
                 apart = abs(place - np.float64((2 * k + 1) * n))
-                distances[k] = apart / denominator
-            for k in range(m):
-                on_diagonal[k] = one if abs(place - np.float64((2 * k + 1) * n)) <= n else zero
-            column = out[_DISTANCE, start:stop]
-            for k in range(m):
-                column[k] = distances[k]
-            column = out[_DISTANCE_SQUARED, start:stop]
-            for k in range(m):
-                column[k] = distances[k] * distances[k]
-            column = out[_DISTANCE_ROOT, start:stop]
-            for k in range(m):
-                column[k] = np.sqrt(distances[k])
-            column = out[_WORDS_APART, start:stop]
-            for k in range(m):
-                column[k] = min(distances[k] * m, FARTHEST) / FARTHEST
-        for edge in range(offsets[i], offsets[i + 1]):
-            out[_BOTH_FIRST, edge] = zero
-            out[_BOTH_LAST, edge] = zero
-        if n > 0 and m > 0:
-            out[_BOTH_FIRST, offsets[i]] = one
-            out[_BOTH_LAST, offsets[i + 1] - 1] = one
+                distance = apart / denominator
+                out[_DISTANCE, at], out[_DISTANCE_SQUARED, at] = distance, distance * distance
+                out[_DISTANCE_ROOT, at] = np.sqrt(distance)
+                out[_WORDS_APART, at] = min(distance * m, FARTHEST) / FARTHEST
+                out[_ON_DIAGONAL, at] = one if apart <= n else zero
+                out[_BOTH_FIRST, at] = one if (j == 0) & (k == 0) else zero
+                out[_BOTH_LAST, at] = one if (j == n - 1) & (k == m - 1) else zero
+            token += 1

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, chosen
 from align.features.chain import jump_table, null_odds, probabilities, run_chains
 from align.features.maps import EdgePosteriors, fill_posteriors, neighbours, posterior_names
 
@@ -46,7 +46,8 @@ def fill(block: Block, out: np.ndarray) -> None:
     """
     found = block.shared(sampled_posteriors)
     fill_posteriors(block, found, out)
-    neighbours(block.shapes, block.offsets, found.joint, out[-len(_NEIGHBOURS) :])
+    around = out[-len(_NEIGHBOURS) :]
+    neighbours(block.shapes, block.offsets, found.joint, block.shared(chosen), around)
 
 
 def _of_tables(block: Block, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

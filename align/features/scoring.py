@@ -13,6 +13,9 @@ import numpy as np
 from align.core.kernels import kernel
 from align.core.ragged import read_only
 
+# The score of an edge that is not likely: far below that of any link.
+UNSCORED = -1e9
+
 # Sums of so many edges stay in the processor's nearest cache while feature after feature is added.
 _EDGES_A_RUN = 2048
 
@@ -26,7 +29,8 @@ class Scores:
     shapes, offsets : ndarray
         As in :class:`align.features.Edges`.
     scores : ndarray of float64, shape (E,)
-        The score of each edge.
+        The score of each edge; :data:`UNSCORED` (-1e9) of one that cannot be linked, because nothing speaks
+        for it (:func:`align.features.groups.likely_edges`).
     costs : tuple of ndarray of float64, optional
         What each source and each target word pays for every link after its first, >= 0, pair after pair.
     """

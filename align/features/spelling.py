@@ -16,7 +16,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.kernels import kernel
-from align.features.block import Block, Resources
+from align.features.block import Block, Resources, chosen
 from align.text.likeness import (
     COGNATE_LENGTH,
     COGNATE_RATIO,
@@ -132,9 +132,11 @@ def fill(block: Block, out: np.ndarray) -> None:
     times min(max(a, b), 8) / 8; ``common_letters`` = longest common subsequence / max(a, b); ``cognate``
     where that is above 0.7 and both have 4 letters or more; ``length_difference`` = abs(a - b) / max(a, b).
     """
-    found = block.of_edges(comparisons)
+    out[:] = 0
+    wanted = block.shared(chosen)
+    found = block.of_edges(comparisons)[wanted.edges]
     source, target = (block.whole or block).shared(spellings)
-    _write_spelling(block.shapes, block.offsets, found, block.source, source, block.target, target, out)
+    _write_spelling(found, block.source, source, block.target, target, wanted, out)
 
 
 @kernel(error_model="numpy")
@@ -243,73 +245,40 @@ def _widest(shapes):  # type: ignore[no-untyped-def]
 
 @kernel(error_model="numpy")
 def _write_spelling(  # type: ignore[no-untyped-def]
-    shapes, offsets, comparisons, source, source_words, target, target_words, out
+    comparisons, source, source_words, target, target_words, wanted, out
 ):
-    """Write what :func:`fill` says."""
-    most_letters, widest = np.float32(LONGEST), _widest(shapes)
-    kinds, lengths = np.empty(widest, dtype=np.uint8), np.empty(widest, dtype=np.float32)
-    for i in range(len(shapes)):
-        n, m = shapes[i, 0], shapes[i, 1]
-        for k in range(m):
-            t = target.tokens[target.starts[i] + k]
-            kinds[k] = target_words.kinds[t]
-            lengths[k] = min(np.float32(target_words.ends[t + 1] - target_words.ends[t]), most_letters)
-        for j in range(n):
-            s = source.tokens[source.starts[i] + j]
-            start, stop = offsets[i] + j * m, offsets[i] + (j + 1) * m
-            length = min(np.float32(source_words.ends[s + 1] - source_words.ends[s]), most_letters)
-            if source_words.kinds[s] == WORD:
-                _spell_word(length, comparisons[start:stop], kinds, lengths, out[:, start:stop])
-            else:
-                kind = source_words.kinds[s]
-                _spell_sign(kind, length, comparisons[start:stop], kinds, lengths, out[:, start:stop])
-
-
-@kernel(error_model="numpy")
-def _spell_word(length, comparisons, kinds, lengths, out):  # type: ignore[no-untyped-def]
-    """Write the features of a word and all it meets; what is no word has nothing in common with it."""
-    # Loops with one result each: the compiler makes vector instructions of them.
-    zero, one, m = np.float32(0.0), np.float32(1.0), len(comparisons)
+    """Write what :func:`fill` says to ``out``, which is 0; ``comparisons`` are those of the wanted edges."""
+    one, most_letters = np.float32(1.0), np.float32(LONGEST)
     # No number of this type is between it and the ratio as it is written.
     ratio, enough = np.float32(COGNATE_RATIO), np.float32(COGNATE_LENGTH)
     longest_prefix, part = np.float32(LONG_PREFIX), np.float32(1 / LONG_PREFIX)
-    bits, six, flag = np.int32(_SIX_BITS), np.int32(_SIX), np.int32(_SAME)
-    out[_SAME_PUNCTUATION:_PUNCTUATION_AND_WORD] = zero
-    out[_SAME_NUMBER:_NUMBER_AND_WORD] = zero
-    marks, numbers, same = out[_PUNCTUATION_AND_WORD], out[_NUMBER_AND_WORD], out[_SAME_WORD]
-    prefix, long_prefix, common = out[_PREFIX], out[_LONG_PREFIX], out[_COMMON_LETTERS]
-    cognate, difference = out[_COGNATE], out[_LENGTH_DIFFERENCE]
-    for k in range(m):
-        marks[k] = one if kinds[k] == PUNCTUATION else zero
-    for k in range(m):
-        numbers[k] = one if kinds[k] == NUMBER else zero
-    for k in range(m):
-        same[k] = one if np.int32(comparisons[k]) & flag else zero
-    for k in range(m):
-        prefix[k] = np.float32((np.int32(comparisons[k]) >> six) & bits) / max(length, lengths[k])
-    for k in range(m):
-        long_prefix[k] = prefix[k] * min(max(length, lengths[k]), longest_prefix) * part
-    for k in range(m):
-        common[k] = np.float32(np.int32(comparisons[k]) & bits) / max(length, lengths[k])
-    for k in range(m):
-        cognate[k] = one if (common[k] > ratio) & (min(length, lengths[k]) >= enough) else zero
-    for k in range(m):
-        apart = abs(length - lengths[k]) / max(length, lengths[k])
-        difference[k] = apart if kinds[k] == WORD else zero
-
-
-@kernel(error_model="numpy")
-def _spell_sign(kind, length, comparisons, kinds, lengths, out):  # type: ignore[no-untyped-def]
-    """Write the features of a number or of punctuation and all it meets."""
-    one = np.float32(1.0)
-    out[:] = np.float32(0.0)
-    for k in range(len(comparisons)):
-        found = np.int32(comparisons[k])
-        if kinds[k] != kind:
-            mark = kind == PUNCTUATION or kinds[k] == PUNCTUATION
-            out[_PUNCTUATION_AND_WORD if mark else _NUMBER_AND_WORD, k] = one
-        elif kind == PUNCTUATION:
-            out[_SAME_PUNCTUATION if found & _SAME else _OTHER_PUNCTUATION, k] = one
-        else:
-            whole = np.float32((found >> _SIX) & _SIX_BITS) == max(length, lengths[k])
-            out[_SAME_NUMBER if whole else _OTHER_NUMBER, k] = one
+    for i in range(len(source.starts) - 1):
+        for token in range(source.starts[i], source.starts[i + 1]):
+            s = source.tokens[token]
+            kind = source_words.kinds[s]
+            length = min(np.float32(source_words.ends[s + 1] - source_words.ends[s]), most_letters)
+            for at in range(wanted.starts[token], wanted.starts[token + 1]):
+                t = target.tokens[target.starts[i] + wanted.targets[at]]
+                if target_words.kinds[t] != kind:
+                    mark = kind == PUNCTUATION or target_words.kinds[t] == PUNCTUATION
+                    out[_PUNCTUATION_AND_WORD if mark else _NUMBER_AND_WORD, at] = one
+                    continue
+                found = np.int32(comparisons[at])
+                if kind == PUNCTUATION:
+                    out[_SAME_PUNCTUATION if found & _SAME else _OTHER_PUNCTUATION, at] = one
+                    continue
+                other = min(np.float32(target_words.ends[t + 1] - target_words.ends[t]), most_letters)
+                longest, prefix = max(length, other), np.float32((found >> _SIX) & _SIX_BITS)
+                if kind == NUMBER:
+                    out[_SAME_NUMBER if prefix == longest else _OTHER_NUMBER, at] = one
+                    continue
+                if found & _SAME:
+                    out[_SAME_WORD, at] = one
+                prefix /= longest
+                common = np.float32(found & _SIX_BITS) / longest
+                out[_PREFIX, at] = prefix
+                out[_LONG_PREFIX, at] = prefix * min(longest, longest_prefix) * part
+                out[_COMMON_LETTERS, at] = common
+                if common > ratio and min(length, other) >= enough:
+                    out[_COGNATE, at] = one
+                out[_LENGTH_DIFFERENCE, at] = abs(length - other) / longest

@@ -13,7 +13,7 @@ import numpy as np
 
 from align.core.ragged import word_offsets
 from align.features import Edges
-from align.features.scoring import Scores, score_edges
+from align.features.scoring import UNSCORED, Scores, score_edges
 from align.matching import assignment, fertility
 
 
@@ -26,7 +26,7 @@ class Decoded(NamedTuple):
 
 
 def score(edges: Edges, weights: np.ndarray) -> Scores:
-    """Return the scores of edges, and what words pay for more than one link.
+    """Return the scores of the likely edges, and what words pay for more than one link.
 
     Parameters
     ----------
@@ -39,7 +39,10 @@ def score(edges: Edges, weights: np.ndarray) -> Scores:
     own = edges.features.shape[1]
     words = edges.word_features if len(weights) > own else None
     costs = None if words is None else words.costs(weights[own:])
-    return Scores(edges.shapes, edges.offsets, score_edges(edges.features, weights[:own]), costs)
+    scores = score_edges(edges.features, weights[:own])
+    if edges.likely is not None:
+        scores[~edges.likely] = UNSCORED
+    return Scores(edges.shapes, edges.offsets, scores, costs)
 
 
 def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Decoded:
@@ -52,7 +55,8 @@ def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Deco
     max_fertility : int
         Links that a word may have, >= 1.
     bias : float
-        Added to the score of every possible link, but not to the scores returned.
+        Added to the score of every edge, but not to the scores returned. Edges that are not likely have none
+        and stay without a link; where it is above 0, give the scores of all.
     """
     scores, shapes, offsets = scored.scores, scored.shapes, scored.offsets
     raised = scores + bias if bias else scores

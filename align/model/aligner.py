@@ -23,13 +23,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from align.core.errors import InputError
+from align.core.ragged import edge_offsets
 from align.data.corpus import Corpus
-from align.features import PairBlock, compute_parts, score_blocks
+from align.features import PairBlock, compute_rows, score_blocks
 from align.features.block import Block
-from align.features.scoring import Scores
 from align.learning.calibration import confidence, of_translation
 from align.links import check_bounds
-from align.matching.decoding import Decoded, decode, places, score
+from align.matching.decoding import decode, places
 from align.model.alignments import Alignments, linked_share, share
 from align.model.evidence import evidence
 from align.model.folder import Model
@@ -66,17 +66,19 @@ _UNKNOWN = 0.05
 
 
 class _Linked(NamedTuple):
-    """Links between the analysis tokens of N pairs: pair and tokens, counted over all pairs, int64 (3, L)."""
+    """Links between the analysis tokens of N pairs; edges and tokens are counted over all pairs."""
 
-    words: np.ndarray
+    edges: np.ndarray  # int64, (L,), ascending
+    words: np.ndarray  # int64, (3, L): pair and tokens
     score: np.ndarray
+    charge: np.ndarray  # what each costs its words, which its score is less
     confidence: np.ndarray
     mass: np.ndarray  # of each pair, as in Alignments
     weight: np.ndarray
 
     @classmethod
     def none(cls) -> _Linked:
-        return cls(np.zeros((3, 0), dtype=np.int64), *np.zeros((4, 0)))
+        return cls(*(np.zeros(shape, dtype=np.int64) for shape in (0, (3, 0))), *np.zeros((5, 0)))
 
     @classmethod
     def join(cls, parts: Sequence[_Linked]) -> _Linked:
@@ -458,28 +460,22 @@ class Aligner:
         return aligner._explained(tokens, block, bias)
 
     def _explained(self, tokens: tuple[Tokens, Tokens], block: PairBlock, bias: float) -> dict[str, Any]:
-        model, corpus = self.model, block.corpus
-        found = self._link(block, bias)
-        trusted = dict(zip(zip(*found.words.tolist(), strict=True), found.confidence.tolist(), strict=True))
+        corpus, found = block.corpus, self._link(block, bias)
+        features = compute_rows(block, self.model.resources, found.edges, groups=self.model.groups)
+        _, sources, targets = found.words
+        surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
+        rows = (*surface, found.score.tolist(), found.confidence.tolist(), found.charge.tolist(), features)
         links: dict[tuple[int, int], dict[str, Any]] = {}
-        for start, edges in compute_parts(
-            block, model.resources, groups=model.groups, word_groups=model.word_groups
-        ):
-            scored = score(edges, model.weights)
-            scores, linked, charges = self._decode(scored, bias)
-            _, sources, targets = words = places(scored, linked) + _first_words(corpus, start)
-            surface = corpus.source.parents[sources].tolist(), corpus.target.parents[targets].tolist()
-            rows = (linked.tolist(), charges.tolist(), zip(*words.tolist(), strict=True), *surface)
-            for edge, charge, link_words, source_token, target_token in zip(*rows, strict=True):
-                link = (source_token, target_token)
-                if link not in links or scores[edge] > links[link]["score"]:
-                    links[link] = {
-                        "source": source_token,
-                        "target": target_token,
-                        "score": float(scores[edge]),
-                        "confidence": trusted[link_words],
-                        "contributions": self._reasons(charge, edges.features[edge]),
-                    }
+        for source, target, score, trust, charge, values in zip(*rows, strict=True):
+            link = (source, target)
+            if link not in links or score > links[link]["score"]:
+                links[link] = {
+                    "source": source,
+                    "target": target,
+                    "score": score,
+                    "confidence": trust,
+                    "contributions": self._reasons(charge, values),
+                }
         return {
             "source": tokens[0].surface,
             "target": tokens[1].surface,
@@ -619,15 +615,19 @@ class Aligner:
     def _link(self, pairs: PairBlock, bias: float) -> _Linked:
         """Return the links between analysis tokens of a block."""
         model = self.model
-        found = [_Linked.none()]
+        found, starts = [_Linked.none()], edge_offsets(pairs.corpus.shapes())
         for start, part, block in score_blocks(
-            pairs, model.resources, model.weights, groups=model.groups, word_groups=model.word_groups
+            *(pairs, model.resources, model.weights),
+            groups=model.groups,
+            word_groups=model.word_groups,
+            every=bias > 0,
         ):
-            scored, linked, _ = self._decode(part, bias)
+            scores, linked, charges = decode(part, max_fertility=model.fertility, bias=bias)
             words = places(part, linked)
-            mass, weight, trusted = self._trust(block, linked, scored[linked], words)
+            mass, weight, trusted = self._trust(block, linked, scores[linked], words)
             words += _first_words(pairs.corpus, start)
-            found.append(_Linked(words, scored[linked], trusted, mass, weight))
+            edges = linked + starts[start]
+            found.append(_Linked(edges, words, scores[linked], charges, trusted, mass, weight))
         return _Linked.join(found)
 
     def _trust(
@@ -646,9 +646,6 @@ class Aligner:
     def _vocabularies(self) -> tuple[Any, Any]:
         resources = self.model.resources
         return resources.source_vocabulary, resources.target_vocabulary
-
-    def _decode(self, scores: Scores, bias: float) -> Decoded:
-        return decode(scores, max_fertility=self.model.fertility, bias=bias)
 
     def _reasons(self, charge: float, values: np.ndarray) -> dict[str, float]:
         """Return the share of each feature that is not 0 in a score, and what the words are charged."""

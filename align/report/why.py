@@ -4,11 +4,15 @@ A matching is chosen as a whole, so a link is held against the best matching wit
 none against the best matching that has one there: both are found by the oracle, with the cell forbidden or
 forced (:mod:`align.matching.rivals`). What the two matchings do not have in common makes the difference of
 their values, and each group of features has its part of it.
+
+Both are made of likely edges (:func:`align.features.likely_edges`), as all links are. A cell that has none is
+said to have none, and is held against the best matching as if it had.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,8 +22,9 @@ from align.core.ragged import SIDES
 from align.features import PairBlock, compute
 from align.features.block import Block
 from align.features.edges import Edges
-from align.features.groups import BIAS, GROUPS, SCALE
+from align.features.groups import BIAS, GROUPS, LIKELY, SCALE
 from align.features.lexical import associations, expected_links
+from align.features.scoring import UNSCORED
 from align.matching import rivals
 from align.matching.decoding import score
 from align.model.aligner import Aligner, Text
@@ -35,6 +40,13 @@ WORDS = "words"
 _DIGITS = 6
 _ROUNDING = 1e-9
 
+# What is said of a cell without a likely edge.
+_UNLIKELY = (
+    "In this pair the link has a probability of "
+    f"{100 * LIKELY:g} % at most, by what was learnt of words and their order, and the two are not spelt "
+    "alike: such words are not linked, whatever the score."
+)
+
 _Edge = tuple[int, int]  # an analysis token of either side
 
 
@@ -44,11 +56,17 @@ class _Pair(NamedTuple):
     model: Model
     edges: Edges
     block: Block
-    theta: np.ndarray  # float64, (n, m)
+    theta: np.ndarray  # float64, (n, m): what the edges score; of those that are not likely what they would
+    likely: np.ndarray  # bool, (n, m): the edges that may be linked
     costs: tuple[np.ndarray, np.ndarray] | None
     parents: tuple[np.ndarray, np.ndarray]  # surface tokens of the analysis tokens, (n,) and (m,)
     surface: tuple[Sequence[str], Sequence[str]]
     words: tuple[Sequence[str], Sequence[str]]  # the analysis tokens themselves
+
+    @property
+    def weights(self) -> np.ndarray:
+        """Return what the best links are chosen by, float64, (n, m)."""
+        return np.where(self.likely, self.theta, UNSCORED)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -81,8 +99,10 @@ def why(
         without a link: the one its words have in the best matching), None where there is none;
         ``difference`` >= 0, how much the other matching is worth less; ``groups``, its parts, which sum to
         it; ``links``, what changes: ``{"best": [[source, target], ...], "other": [...]}``; ``sentences``.
-        ``needed`` only without a link: a sentence of what would have had to be different. Where the two
-        words can never be linked, being in different parts or one left out, there are ``linked`` and ``sentences`` only.
+        ``needed`` only without a link: what would have had to be different, and first, where the link is not
+        likely, that it is not made whatever the score; if that alone keeps the words apart, there is no
+        ``rival``. Of words in different parts of a split pair, or of one that the model leaves out,
+        ``linked`` and ``sentences`` only.
 
     Raises
     ------
@@ -145,7 +165,8 @@ def _row(pairs: PairBlock, cell: tuple[int, int]) -> int | None:
 
 def _pair(model: Model, pairs: PairBlock, tokens: tuple[Any, Any]) -> _Pair:
     edges = compute(pairs, model.resources, groups=model.groups, word_groups=model.word_groups)
-    scored = score(edges, model.weights)
+    scored = score(replace(edges, likely=None), model.weights)
+    assert edges.likely is not None  # features that were just computed say so
     corpus = pairs.corpus
     parents = np.asarray(corpus.source.parents), np.asarray(corpus.target.parents)
     # A part of a split pair is a run of tokens, which begins with its first surface token.
@@ -157,7 +178,8 @@ def _pair(model: Model, pairs: PairBlock, tokens: tuple[Any, Any]) -> _Pair:
         model,
         edges,
         Block.of(pairs, model.resources),
-        scored.scores.reshape(len(parents[0]), len(parents[1])),
+        scored.scores.reshape(shape := (len(parents[0]), len(parents[1]))),
+        edges.likely.reshape(shape),
         scored.costs if model.fertility > 1 else None,
         parents,
         (tokens[0].surface, tokens[1].surface),
@@ -167,10 +189,15 @@ def _pair(model: Model, pairs: PairBlock, tokens: tuple[Any, Any]) -> _Pair:
 
 def _reasons(pair: _Pair, cell: list[_Edge]) -> dict[str, Any]:
     """Tell all of a cell, given its edges between analysis tokens."""
-    best = rivals.best(pair.theta, **pair.options)
+    weights = pair.weights
+    best = rivals.best(weights, **pair.options)
     made = [edge for edge in cell if best.links[edge]]
-    edge = max(made or cell, key=lambda each: float(pair.theta[each]))
-    other = (rivals.best_without if made else rivals.best_with)(pair.theta, cell, **pair.options)
+    likely = any(pair.likely[each] for each in cell)
+    if not likely:  # it is held against the best matching as if it were
+        for each in cell:
+            weights[each] = pair.theta[each]
+    edge = max(made or cell, key=lambda each: float(weights[each]))
+    other = (rivals.best_without if made else rivals.best_with)(weights, cell, **pair.options)
     shares = _shares(pair, edge)
     charge = _charge(pair, best.links, edge) if made else 0.0
     if charge:
@@ -193,9 +220,12 @@ def _reasons(pair: _Pair, cell: list[_Edge]) -> dict[str, Any]:
         ],
     }
     found["sentences"] = _sentences(pair, edge, found)
-    found["rival"] = _rival(pair, change, linked=bool(made))
-    if not made:
-        found["needed"] = _needed(change)
+    needed = [] if likely else [_UNLIKELY]
+    if likely or best.value >= other.value:
+        found["rival"] = _rival(pair, change, linked=bool(made))
+        needed += [] if made else [_needed(change)]
+    if needed:
+        found["needed"] = " ".join(needed)
     return found
 
 
@@ -283,7 +313,9 @@ def _change(pair: _Pair, edge: _Edge, best: rivals.Matching, other: rivals.Match
     touching = [(j, column) for column in range(m) if column != k] + [
         (row, k) for row in range(n) if row != j
     ]
-    strongest = sorted(touching, key=lambda each: -float(pair.theta[each]))
+    strongest = sorted(
+        (each for each in touching if pair.likely[each]), key=lambda each: -float(pair.theta[each])
+    )
     instead = other.links if best.links[edge] else best.links
     changed = [each for each in strongest if best.links[each] != other.links[each]]
     # A word that may have a further link is in nobody's way, but has one already.

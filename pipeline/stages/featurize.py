@@ -120,6 +120,7 @@ def run(
     of_words = word_feature_names(word_groups, resources)
     save_description(folder, shapes, names, of_words)
     create_array(folder / "features.npy", np.float32, (edges, len(names)))
+    create_array(folder / "likely.npy", np.bool_, (edges,))
     for side, words in zip(SIDES, shapes.sum(axis=0, dtype=np.int64).tolist(), strict=True):
         width = sum(name.startswith(f"extra.{side}.") for name in of_words)
         create_array(folder / f"extra.{side}.npy", np.float32, (words, width))
@@ -181,10 +182,15 @@ def fill(task: Task) -> Labels | None:
         block, labels = hide(block.corpus, given, resources, seed=task.seed, first=task.start)
     part = compute(block, resources, groups=task.groups, word_groups=task.word_groups)
     assert part.word_features is not None  # there is a group at least
+    assert part.likely is not None  # as in all that is computed
     shapes = load_array(Path(task.edges) / "shapes.npy")
-    starts = (edge_offsets(shapes), *word_offsets(shapes))
-    rows = (part.features, part.word_features.source, part.word_features.target)
-    for name, begin, values in zip(("features", "extra.source", "extra.target"), starts, rows, strict=True):
+    edges, (source, target) = edge_offsets(shapes), word_offsets(shapes)
+    for name, begin, values in (
+        ("features", edges, part.features),
+        ("likely", edges, part.likely),
+        ("extra.source", source, part.word_features.source),
+        ("extra.target", target, part.word_features.target),
+    ):
         if len(values):
             first = int(begin[task.place])
             assert len(values) == begin[task.place + task.stop - task.start] - first

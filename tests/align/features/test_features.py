@@ -18,15 +18,18 @@ from align.features import (
     Resources,
     chain,
     compute,
-    compute_parts,
+    compute_rows,
     feature_names,
     frequency,
+    likely_edges,
     maps,
     parse_groups,
     score_blocks,
 )
+from align.features.block import Block
 from align.features.groups import SCALE
-from align.features.scoring import score_edges
+from align.features.scoring import UNSCORED, score_edges
+from align.matching.decoding import score
 from align.statistics.expected_links import ExpectedLinks
 from align.statistics.jumps import GAPS, OTHERS, Jumps
 from align.statistics.lexicon import Lexicon
@@ -347,21 +350,19 @@ class TestCompute:
         single = computed(text.block(7, 8), given, DEFAULT_GROUPS)
         assert np.array_equal(single.features, whole.block(7, 8).features)
 
-    def test_a_few_pairs_at_a_time_give_the_same(self, monkeypatch):
+    @pytest.mark.parametrize("groups", [DEFAULT_GROUPS, tuple(GROUPS)])
+    def test_some_edges_alone_have_the_same_features(self, monkeypatch, groups):
         monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 100)
         monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
         text, given = corpus(40), resources()
-        whole = computed(text, given, DEFAULT_GROUPS)
-        ends = [0]
-        for start, edges in compute_parts(pairs_with(text), given, groups=DEFAULT_GROUPS):
-            stop = start + len(edges)
-            expected = whole.block(start, stop)
-            assert np.array_equal(edges.features, expected.features)
-            assert np.array_equal(edges.offsets, expected.offsets)
-            assert (edges.names, start) == (whole.names, ends[-1])
-            ends.append(stop)
-        assert ends[-1] == len(text)
-        assert len(ends) > 5
+        stored = TestStoredPosteriors().stored(text)
+        whole = computed(text, given, groups, posteriors=stored).features
+        generator = np.random.default_rng(6)
+        for share in (0.0, 0.02, 0.5, 1.0):
+            edges = np.flatnonzero(generator.random(len(whole)) < share)
+            rows = compute_rows(pairs_with(text, stored), given, edges, groups=groups)
+            assert rows.dtype == np.float32
+            assert np.array_equal(rows, whole[edges])
 
     @pytest.mark.parametrize("groups", [DEFAULT_GROUPS, tuple(GROUPS), ("position",)])
     def test_scores_without_features_are_those_of_the_features(self, monkeypatch, groups):
@@ -370,7 +371,8 @@ class TestCompute:
         monkeypatch.setattr("align.features.groups._EDGES_A_BLOCK", 300)
         text, given = corpus(40), resources()
         weights = np.random.default_rng(2).normal(size=len(feature_names(groups, given)))
-        parts = [part for _, part, _ in score_blocks(pairs_with(text), given, weights, groups=groups)]
+        options = {"groups": groups, "every": True}
+        parts = [part for _, part, _ in score_blocks(pairs_with(text), given, weights, **options)]
         edges = computed(text, given, groups)
         assert np.array_equal(
             np.concatenate([part.scores for part in parts]), score_edges(edges.features, weights)
@@ -392,9 +394,64 @@ class TestCompute:
         assert edges.offsets[-1] > 3 * 5_000
         weights = np.random.default_rng(2).normal(size=len(edges.names))
         pairs = pairs_with(text, stored)
-        scores = [part.scores for _, part, _ in score_blocks(pairs, given, weights, groups=groups)]
+        options = {"groups": groups, "every": True}
+        scores = [part.scores for _, part, _ in score_blocks(pairs, given, weights, **options)]
         assert len(scores) > 2
         assert np.array_equal(np.concatenate(scores), score_edges(edges.features, weights))
+
+    def test_likely_edges_have_the_same_scores_and_the_others_none(self, monkeypatch):
+        monkeypatch.setattr("align.features.groups.LIKELY", np.float32(0.01))
+        monkeypatch.setattr("align.features.groups.EDGES_AT_A_TIME", 100)
+        given, text = resources(), corpus(40)
+        stored = TestStoredPosteriors().stored(text)
+        weights = np.random.default_rng(2).normal(size=len(feature_names(DEFAULT_GROUPS, given)))
+        pairs, options = pairs_with(text, stored), {"groups": DEFAULT_GROUPS}
+        likely, every = (
+            np.concatenate([part.scores for _, part, _ in score_blocks(pairs, given, weights, **more)])
+            for more in (options, {**options, "every": True})
+        )
+        edges = computed(text, given, DEFAULT_GROUPS, posteriors=stored)
+        assert 0.1 < edges.likely.mean() < 0.95
+        assert np.array_equal(likely, np.where(edges.likely, every, UNSCORED))
+        assert np.array_equal(likely, score(edges, weights).scores)
+        # The rule, by the features, which are the probabilities.
+        told = np.zeros(len(edges.likely), dtype=bool)
+        for name in ("forward_chain", "reverse_chain", "forward_sampled", "reverse_sampled"):
+            told |= edges.features[:, edges.names.index(name)] / SCALE > 0.01
+        told |= edges.features[:, edges.names.index("partner")] > 0
+        assert np.array_equal(edges.likely, told)
+
+    def test_all_edges_are_likely_where_no_group_tells(self):
+        given, text = resources(), corpus(10)
+        for groups, known in (
+            (("position",), given),
+            (("position", "chain"), given),
+            (("position", "posterior"), given),
+            (DEFAULT_GROUPS, replace(given, links=None)),  # Model 1 alone
+            (DEFAULT_GROUPS, replace(given, links=None, lexicon=None)),
+        ):
+            assert computed(text, known, groups).likely.all()
+            assert likely_edges(Block.of(pairs_with(text), known), groups).all()
+        assert not computed(text, given, DEFAULT_GROUPS).likely.all()
+
+    def test_what_is_likely_stays_with_its_edges(self, tmp_path):
+        text, given = corpus(20), resources()
+        whole = computed(text, given, DEFAULT_GROUPS)
+        whole.save(tmp_path)
+        chosen = np.array([11, 4, 4, 0])
+        single = Edges.join([whole.block(pair, pair + 1) for pair in chosen])
+        for found, expected in (
+            (Edges.load(tmp_path), whole),
+            (whole.take(chosen), single),
+            (whole.block(3, 9), computed(text.block(3, 9), given, DEFAULT_GROUPS)),
+        ):
+            assert np.array_equal(found.likely, expected.likely)
+        with pytest.raises(ValueError, match="of some blocks only it is known which edges are likely"):
+            Edges.join([whole, replace(whole, likely=None)])
+        for wrong in (whole.likely[1:], whole.likely.astype(np.uint8)):
+            np.save(tmp_path / "likely.npy", wrong)
+            with pytest.raises(InputError, match=r"likely.npy is .*run featurize again"):
+                Edges.load(tmp_path)
 
     def test_both_ways_to_find_words_in_the_statistics_give_the_same(self, monkeypatch):
         text, given = corpus(40), resources()

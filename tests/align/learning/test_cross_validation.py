@@ -99,6 +99,18 @@ def test_held_out_links_are_those_of_weights_from_the_other_folds():
     )
 
 
+def test_all_edges_are_learnt_from_and_likely_ones_linked():
+    edges, labels = pairs_of(6)
+    pairs = np.arange(6)
+    free = Learner(edges, labels, solver=BlockFrankWolfe(lam=0.05, passes=3))
+    likely = np.random.default_rng(1).random(len(edges.features)) < 0.5
+    bound = replace(free, edges=replace(edges, likely=likely))
+    weights = free.weights(pairs)
+    np.testing.assert_array_equal(bound.weights(pairs), weights)
+    assert likely[bound.links(weights, pairs).edges].all()
+    assert not likely[free.links(weights, pairs).edges].all()
+
+
 @pytest.mark.parametrize("most", [1, 2])
 def test_a_learner_learns_with_all_its_options(most):
     from align.features import WordFeatures

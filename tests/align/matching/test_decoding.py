@@ -1,11 +1,13 @@
 """Decoding: scores of links sum to the value of the labelling, costs are carried by the weaker links."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from align.core.ragged import edge_offsets
 from align.features import Edges, WordFeatures
-from align.features.scoring import Scores, score_edges
+from align.features.scoring import UNSCORED, Scores, score_edges
 from align.matching import assignment as matching
 from align.matching import fertility, linear_program
 from align.matching.decoding import decode, places, score
@@ -33,6 +35,25 @@ def test_one_link_a_word_is_the_matching():
         found.linked, np.flatnonzero(matching.solve(scores + 0.25, edges.shapes, edges.offsets))
     )
     assert not found.charges.any()
+
+
+@pytest.mark.parametrize("max_fertility", [1, 2])
+def test_edges_that_are_not_likely_stay_without_a_link(max_fertility):
+    edges = block(4)
+    weights = WEIGHTS[:5] if max_fertility == 1 else WEIGHTS
+    free = decode(score(edges, weights), max_fertility=max_fertility)
+    likely = np.random.default_rng(4).random(len(edges.features)) < 0.6
+    edges = replace(edges, likely=likely)
+    scored = score(edges, weights)
+    assert np.array_equal(scored.scores == UNSCORED, ~likely)
+    assert np.array_equal(scored.scores[likely], score_edges(edges.features, WEIGHTS[:5])[likely])
+    # As if the others had a weight of 0, with which nothing is linked.
+    zero = replace(scored, scores=np.where(likely, scored.scores, 0.0))
+    found = decode(scored, max_fertility=max_fertility)
+    assert np.array_equal(found.linked, decode(zero, max_fertility=max_fertility).linked)
+    assert not np.array_equal(found.linked, free.linked)
+    for bias in (-0.3, 0.3):
+        assert likely[decode(scored, max_fertility=max_fertility, bias=bias).linked].all()
 
 
 @pytest.mark.parametrize("max_fertility", [2, 3])

@@ -68,6 +68,7 @@ def test_features_of_the_labelled_pairs_in_their_order(inputs, tmp_path):
         expected = compute(PairBlock(text), resources, word_groups=DEFAULT_WORD_GROUPS)
         found = edges.block(place, place + 1)
         assert np.array_equal(found.features, expected.features)
+        assert np.array_equal(found.likely, expected.likely)
         assert found.names == expected.names
         assert np.array_equal(found.word_features.source, expected.word_features.source)
         assert np.array_equal(found.word_features.target, expected.word_features.target)
@@ -111,6 +112,7 @@ def test_what_was_sampled_of_them(inputs, tmp_path, monkeypatch):
         found = edges.block(place, place + 1)
         forward, _ = stored[kind].block(pair, pair + 1).dense(found.shapes)
         np.testing.assert_allclose(found.features[:, column], forward * SCALE, atol=1e-6)
+        assert found.likely.shape == forward.shape
 
 
 def test_a_worker_that_does_not_see_what_was_sampled_says_so(inputs, tmp_path, monkeypatch):
@@ -132,7 +134,7 @@ def test_the_same_bytes_however_the_work_is_shared(inputs, tmp_path, monkeypatch
     monkeypatch.setattr(featurize, "_PAIRS_A_BLOCK", 2)
     run(inputs, tmp_path / "serial")
     run(inputs, tmp_path / "shared", jobs=2)
-    names = [f"edges/{name}" for name in ("features.npy", "shapes.npy", "names.json")]
+    names = [f"edges/{name}" for name in ("features.npy", "likely.npy", "shapes.npy", "names.json")]
     names += [f"labels.{name}.npy" for name in ("source", "target")]
     expected, *others = (
         [(tmp_path / d / name).read_bytes() for name in names] for d in ("whole", "serial", "shared")
