@@ -20,6 +20,7 @@ from align.core.mapped import in_pieces
 from align.core.ragged import read_only
 from align.features.block import Block, Resources, chosen
 from align.features.maps import COMPETITION, compete, competition_names, scaled_log
+from align.statistics import lexicon as lexicon_tables
 
 _NAMES = (
     "dice",
@@ -39,9 +40,6 @@ _NAMES = (
     _DICE, _FORWARD, _REVERSE, _FORWARD_LOG, _REVERSE_LOG, _GEOMETRIC, _FORWARD_OVER_NULL,
     _REVERSE_OVER_NULL, _FORWARD_POSTERIOR, _REVERSE_POSTERIOR, _JOINT, _JOINT_LOG,
 ) = range(len(_NAMES))  # fmt: skip
-
-# Cells of a row that are walked in the time of one search in it.
-CELLS_A_SEARCH = 12
 
 
 def associations(block: Block) -> np.ndarray:
@@ -88,7 +86,7 @@ def _looked_up(block: Block) -> np.ndarray:
             target,
             order[of_tokens[start] : of_tokens[stop]],
             place,
-            CELLS_A_SEARCH,
+            lexicon_tables.CELLS_A_SEARCH,
             read_only(lexicon.offsets),
             read_only(lexicon.targets),
             tuple(read_only(table) for table in tables),

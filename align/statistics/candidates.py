@@ -25,8 +25,7 @@ from align.core.errors import InputError
 from align.core.kernels import kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import LONGEST, Corpus
-from align.statistics.cooccurrence import first_at_least
-from align.statistics.lexicon import Lexicon
+from align.statistics.lexicon import Lexicon, cells_of_edges
 
 # The prior b, in counts a word.
 PRIOR = 0.03
@@ -71,8 +70,6 @@ class Candidates(NamedTuple):
 class _Tables(NamedTuple):
     """What the kernel needs of a lexicon; the counts as float32."""
 
-    rows: np.ndarray
-    targets: np.ndarray
     forward: np.ndarray
     reverse: np.ndarray
     source_counts: np.ndarray
@@ -124,25 +121,29 @@ def find(corpus: Corpus, lexicon: Lexicon, *, least: float = 0.01) -> tuple[Cand
             "split it"
         )
     counts = (lexicon.source_counts.astype(np.float32), lexicon.target_counts.astype(np.float32))
-    tables = (lexicon.offsets, lexicon.targets, lexicon.forward, lexicon.reverse, *counts)
+    tables = (lexicon.forward, lexicon.reverse, *counts)
     shared = _Tables(*map(read_only, tables))
     starts = range(0, max(len(corpus), 1), _BLOCK)
-    blocks = [
-        _in_block(corpus.block(start, min(start + _BLOCK, len(corpus))), shared, least) for start in starts
-    ]
+    blocks = []
+    for start in starts:
+        block = corpus.block(start, min(start + _BLOCK, len(corpus)))
+        cells = cells_of_edges(lexicon.offsets, lexicon.targets, len(counts[1]), block)
+        blocks.append(_in_block(block, cells, shared, least))
     forward, reverse = zip(*blocks, strict=True)
     return Candidates.join(forward), Candidates.join(reverse)
 
 
-def _in_block(corpus: Corpus, tables: _Tables, least: float) -> tuple[Candidates, Candidates]:
-    """Find those of a few pairs."""
-    source, target = corpus.source, corpus.target
-    edges = int((source.lengths() * target.lengths()).sum())
+def _in_block(
+    corpus: Corpus, edge_cells: np.ndarray, tables: _Tables, least: float
+) -> tuple[Candidates, Candidates]:
+    """Find those of a few pairs, given the cell of each edge."""
+    source, target, edges = corpus.source, corpus.target, len(edge_cells)
     # room for every possible link: memory that is never written is never taken
     found = tuple(np.empty(edges, dtype=kind) for kind in (np.uint16, np.int32, np.uint16, np.int32))
     ahead, back = (np.zeros(len(side.ids) + 1, dtype=np.int64) for side in (target, source))
     count, reverse_count = _find(
         (read_only(source.ids), source.offsets, read_only(target.ids), target.offsets),
+        edge_cells,
         tables,
         (np.float32(least), np.float32(PRIOR), np.float32(1 / WIDTH)),
         (ahead[1:], back[1:]),
@@ -157,7 +158,7 @@ def _in_block(corpus: Corpus, tables: _Tables, least: float) -> tuple[Candidates
 
 
 @kernel(error_model="numpy")
-def _find(texts, tables, settings, counts, found):  # type: ignore[no-untyped-def]
+def _find(texts, edge_cells, tables, settings, counts, found):  # type: ignore[no-untyped-def]
     """Write the candidates of both directions; return how many there are of each."""
     source, source_offsets, target, target_offsets = texts
     places, cells, reverse_places, reverse_cells = found
@@ -168,16 +169,18 @@ def _find(texts, tables, settings, counts, found):  # type: ignore[no-untyped-de
     cell_of, kept = np.empty(edges, dtype=np.int32), np.empty(edges, dtype=np.bool_)
     ahead, back = np.empty(edges, dtype=np.float32), np.empty(edges, dtype=np.float32)
     lowest, reverse_lowest = np.empty(longest, dtype=np.float32), np.empty(longest, dtype=np.float32)
-    count, reverse_count = 0, 0
+    count, reverse_count, edge = 0, 0, 0
     for i in range(len(source_offsets) - 1):
         first, n = source_offsets[i], source_offsets[i + 1] - source_offsets[i]
         start, m = target_offsets[i], target_offsets[i + 1] - target_offsets[i]
         words, other_words = source[first : first + n], target[start : start + m]
-        _score(words, other_words, tables, settings, (cell_of, ahead, back), (lowest, reverse_lowest))
+        own, scores = edge_cells[edge : edge + n * m], (cell_of, ahead, back)
+        _score(words, other_words, own, tables, settings, scores, (lowest, reverse_lowest))
+        edge += n * m
         for j in range(n):
             for k in range(m):
-                edge = j * m + k
-                kept[edge] = back[edge] >= reverse_lowest[j] or ahead[edge] >= lowest[k]
+                at = j * m + k
+                kept[at] = back[at] >= reverse_lowest[j] or ahead[at] >= lowest[k]
         pair = (kept, cell_of)
         into = counts[1][first:], reverse_places, reverse_cells
         reverse_count = _write_kept(pair, (n, m), (m, 1), into, reverse_count)
@@ -202,7 +205,7 @@ def _write_kept(pair, sizes, steps, into, end):  # type: ignore[no-untyped-def]
 
 
 @kernel(error_model="numpy")
-def _score(source, target, tables, settings, scores, thresholds):  # type: ignore[no-untyped-def]
+def _score(source, target, cells, tables, settings, scores, thresholds):  # type: ignore[no-untyped-def]
     """Write the cell and r of every edge of a pair both ways, and what a candidate must have at least."""
     least, prior, inverse_width = settings
     cell_of, ahead, back = scores
@@ -213,18 +216,17 @@ def _score(source, target, tables, settings, scores, thresholds):  # type: ignor
     lowest[:m] = 0
     for j in range(n):
         s = source[j]
-        begin, end, count_s = tables.rows[s], tables.rows[s + 1], tables.source_counts[s]
+        count_s = tables.source_counts[s]
         total = np.float32(0.0)
         for k in range(m):
             t, edge = target[k], j * m + k
             count_t = tables.target_counts[t]
-            cell = first_at_least(tables.targets, begin, end, t)
-            made, reverse_made = prior, prior
-            if cell < end and tables.targets[cell] == t:
+            cell, made, reverse_made = cells[edge], prior, prior
+            if cell >= 0:
                 made += tables.forward[cell] * count_s
                 reverse_made += tables.reverse[cell] * count_t
             else:
-                cell = len(tables.targets)
+                cell = len(tables.forward)
             away = np.float32((j + half) / n - (k + half) / m) * np.float32(max(n, m)) * inverse_width
             near = one / (one + away * away)
             cell_of[edge] = cell

@@ -23,7 +23,7 @@ from typing import NamedTuple
 import numpy as np
 
 from align.core.codes import PROBABILITIES
-from align.core.kernels import Arrays, kernel
+from align.core.kernels import kernel
 from align.core.ragged import offsets_of, read_only
 from align.data.corpus import Corpus
 from align.statistics import model1
@@ -144,6 +144,10 @@ class Lexicon(Record):
         check_columns(found, expected, folder)
         check_offsets(found["offsets"], cells, "cells", folder)
         return cls(**found)
+
+
+# Cells of a row that are walked in the time of one search in it.
+CELLS_A_SEARCH = 12
 
 
 def moved(values: np.ndarray, places: np.ndarray, size: int) -> np.ndarray:
@@ -309,16 +313,34 @@ def edge_values(lexicon: Lexicon, block: Corpus) -> tuple[np.ndarray, np.ndarray
     dice, forward, reverse : ndarray of float32, shape (E,)
         E = sum n_i m_i, pair after pair, row by row; 0 where the words have no entry.
     """
-    n, m = block.source.lengths(), block.target.lengths()
-    offsets = offsets_of(n.astype(np.int64) * m)
-    found = np.empty(offsets[-1], dtype=np.int64)
-    texts = tuple((read_only(side.ids), side.offsets) for side in (block.source, block.target))
-    _find_cells(texts, read_only(lexicon.offsets), read_only(lexicon.targets), offsets, found)
+    found = cells_of_edges(lexicon.offsets, lexicon.targets, len(lexicon.target_counts), block)
     there = found >= 0
     values = np.zeros((3, len(found)), dtype=np.float32)
     for row, table in zip(values, (lexicon.dice, lexicon.forward, lexicon.reverse), strict=True):
         row[there] = table[found[there]]
     return values[0], values[1], values[2]
+
+
+def cells_of_edges(rows: np.ndarray, targets: np.ndarray, n_target: int, block: Corpus) -> np.ndarray:
+    """Return the cell of every edge of a block of pairs, int64, shape (E,), -1 where the words have none.
+
+    ``rows`` and ``targets`` are the ``offsets`` and ``targets`` of a lexicon of ``n_target`` target words.
+    """
+    n, m = block.source.lengths(), block.target.lengths()
+    offsets = offsets_of(n.astype(np.int64) * m)
+    found = np.empty(offsets[-1], dtype=np.int64)
+    _find_cells(
+        *(read_only(block.source.ids), read_only(block.source.offsets)),
+        *(read_only(block.target.ids), read_only(block.target.offsets)),
+        np.argsort(block.source.ids, kind="stable"),
+        read_only(rows),
+        read_only(targets),
+        CELLS_A_SEARCH,
+        np.full(n_target, -1, dtype=np.int64),
+        offsets,
+        found,
+    )
+    return found
 
 
 def _counts(cooccurrence: Cooccurrence, prior: Lexicon | None, weight: float) -> WordCounts:
@@ -454,18 +476,40 @@ def _move_to_front(rows: np.ndarray, tables: Rows, least: float) -> int:
 
 
 @kernel
-def _find_cells(
-    texts: tuple[Arrays, ...], rows: np.ndarray, targets: np.ndarray, offsets: np.ndarray, found: np.ndarray
-) -> None:
-    """Write the cell of every edge, -1 where the words have none."""
-    (source_ids, source_offsets), (target_ids, target_offsets) = texts
+def _find_cells(  # type: ignore[no-untyped-def]
+    source, source_starts, target, target_starts, order, rows, targets, cells_a_search, last, offsets, found
+):
+    """Write the cell of every edge, a source word at a time; ``order`` sorts the source tokens by word.
+
+    ``last`` (n_target,) has of each target word the cell of the row walked last that had one.
+    """
+    pair_of = np.empty(len(source), dtype=np.int32)
     for i in range(len(offsets) - 1):
-        edge = offsets[i]
-        for j in range(source_offsets[i], source_offsets[i + 1]):
-            s = source_ids[j]
-            begin, end = (rows[s], rows[s + 1]) if s < len(rows) - 1 else (0, 0)
-            for k in range(target_offsets[i], target_offsets[i + 1]):
-                t = target_ids[k]
-                cell = first_at_least(targets, begin, end, t)
-                found[edge] = cell if cell < end and targets[cell] == t else -1
-                edge += 1
+        pair_of[source_starts[i] : source_starts[i + 1]] = i
+    at = 0
+    while at < len(order):
+        s, stop, wanted = source[order[at]], at, 0
+        while stop < len(order) and source[order[stop]] == s:
+            i = pair_of[order[stop]]
+            wanted += target_starts[i + 1] - target_starts[i]
+            stop += 1
+        low, high = (rows[s], rows[s + 1]) if s < len(rows) - 1 else (0, 0)
+        # One walk along the row serves all occurrences; of a long row with few, searches are cheaper.
+        walk = high - low <= cells_a_search * wanted
+        if walk:
+            for cell in range(low, high):
+                last[targets[cell]] = cell
+        for turn in range(at, stop):
+            token = order[turn]
+            i = pair_of[token]
+            first, m = target_starts[i], target_starts[i + 1] - target_starts[i]
+            start = offsets[i] + (token - source_starts[i]) * m
+            for k in range(m):
+                t = target[first + k]
+                if walk:
+                    cell = last[t] if t < len(last) else -1
+                    found[start + k] = cell if low <= cell < high else -1
+                else:
+                    cell = first_at_least(targets, low, high, t)
+                    found[start + k] = cell if cell < high and targets[cell] == t else -1
+        at = stop

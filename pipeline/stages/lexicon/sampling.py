@@ -185,6 +185,7 @@ def _put_together(
     """Add up the chains, write the posteriors, and return the links sampled; one block at a time."""
     work = context.folder / WORK
     own = [[item for item in items if item.side == side] for side in range(2)]
+    text = [Blocks(work, len(blocks), side) for side in range(2)]
     averages = [Average(settings_of(chains[0], lexicon)) for chains in own]
     folder = context.inputs["preprocess"]
     gold, copies = _Gold(context), load_copies(folder)
@@ -192,7 +193,7 @@ def _put_together(
     once = work / "once" if len(copies) else whole
     with PosteriorAppender(once, Corpus.load_count(folder / CORPUS)) as out:
         for item in blocks:
-            both = [Blocks(work, len(blocks), side)[item.number] for side in range(2)]
+            both = [side[item.number] for side in text]
             ahead, back = (
                 average.add(block, (BlockSums.load(chain.folder, item.number) for chain in chains))
                 for average, block, chains in zip(averages, both, own, strict=True)

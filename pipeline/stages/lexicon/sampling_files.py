@@ -16,7 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
-from align.core.arrays import load_array, save_array
+from align.core.arrays import ArrayMapper, load_array, save_array, write_rows
 from align.core.ragged import SIDES
 from align.data.corpus import Corpus
 from align.statistics import candidates
@@ -124,10 +124,11 @@ def settings_of(item: ChainItem, lexicon: Lexicon) -> ChainSettings:
 
 
 class Blocks:
-    """The blocks of a text on disk, as one direction sees them; the last one asked for is kept."""
+    """The blocks of a text on disk, as one direction sees them; the last one asked for is mapped."""
 
     def __init__(self, work: Path, count: int, side: int) -> None:
         self._work, self._count, self._side = work, count, side
+        self._files = ArrayMapper()
         self._last: tuple[int, Block] | None = None
 
     def __iter__(self) -> Iterator[Block]:
@@ -145,7 +146,7 @@ class Blocks:
         names = [f"{side}.{part}" for side in (hidden, observed) for part in ("ids", "offsets")]
         names += [f"{DIRECTIONS[self._side]}.{part}" for part in Candidates._fields]
         names.append("weights")
-        return Block(*(load_array(folder / f"{name}.npy") for name in names))
+        return Block(*(self._files.load(folder / f"{name}.npy") for name in names))
 
 
 class BlockSums:
@@ -153,29 +154,41 @@ class BlockSums:
 
     def __init__(self, folder: Path, text: Blocks) -> None:
         self._folder, self._text = folder, text
+        self._begun: set[int] = set()
         self._last: tuple[int, Sums] | None = None
 
     def __getitem__(self, number: int) -> Sums:
         """Return the sums of a block, to be changed in place."""
         if self._last is None or self._last[0] != number:
             self.flush()
-            begun = (self._folder / f"{number}.null.npy").exists()
-            sums = self.load(self._folder, number) if begun else Sums.zeros(self._text[number])
-            self._last = number, sums
+            begun = number in self._begun
+            self._last = (
+                number,
+                self.load(self._folder, number) if begun else Sums.zeros(self._text[number]),
+            )
         return self._last[1]
 
     def flush(self) -> None:
         """Write the block in memory."""
         if self._last is not None:
             number, sums = self._last
-            for name, values in zip(Sums._fields, sums, strict=True):
-                save_array(self._folder / f"{number}.{name}.npy", values)
+            for path, values in zip(self.paths(self._folder, number), sums, strict=True):
+                if number in self._begun:
+                    write_rows(path, 0, values)
+                else:
+                    save_array(path, values)
+            self._begun.add(number)
             self._last = None
 
     @staticmethod
-    def load(folder: Path, number: int) -> Sums:
+    def paths(folder: Path, number: int) -> list[Path]:
+        """Return the files with the sums that a chain leaves for a block."""
+        return [folder / f"{number}.{name}.npy" for name in Sums._fields]
+
+    @classmethod
+    def load(cls, folder: Path, number: int) -> Sums:
         """Return the sums that a chain has left for a block."""
-        return Sums(*(load_array(folder / f"{number}.{name}.npy") for name in Sums._fields))
+        return Sums(*map(load_array, cls.paths(folder, number)))
 
 
 def save_priors(work: Path, priors: tuple[LexicalPrior, LexicalPrior]) -> None:

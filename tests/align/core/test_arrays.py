@@ -10,6 +10,7 @@ import pytest
 from align.core import arrays
 from align.core.arrays import (
     ArrayAppender,
+    ArrayMapper,
     create_array,
     load_array,
     load_rows,
@@ -49,6 +50,26 @@ def test_what_is_saved_is_loaded(tmp_path, values, mapped):
         np.testing.assert_array_equal(read, values)
     np.save(path, values)
     np.testing.assert_array_equal(load_array(path, mapped=mapped), values)
+
+
+def test_files_are_mapped_many_times(tmp_path):
+    arrays_of = {
+        "a": np.arange(6000, dtype=np.uint16),
+        "b": np.zeros((0, 4)),
+        "c": np.asfortranarray(np.ones((3, 2))),
+    }
+    for name, values in arrays_of.items():
+        save_array(tmp_path / name, values)
+    mapper = ArrayMapper()
+    for name, values in [*arrays_of.items()] * 2:
+        found = mapper.load(tmp_path / name)
+        assert found.dtype == values.dtype
+        assert not found.size or not found.flags.writeable
+        np.testing.assert_array_equal(found, values)
+    (tmp_path / "a").write_bytes((tmp_path / "a").read_bytes()[:-1])
+    for remedy, reader in (("fetch it", mapper), ("fetch it", ArrayMapper())):
+        with pytest.raises(InputError, match=r"a: no array can be read .*; fetch it"):
+            reader.load(tmp_path / "a", remedy=remedy)
 
 
 @pytest.mark.parametrize("values", [np.arange(3000), np.arange(90, dtype=np.uint16).reshape(30, 3)])

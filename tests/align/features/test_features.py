@@ -457,7 +457,7 @@ class TestCompute:
         text, given = corpus(40), resources()
         found = []
         for cells in (0, 1000):
-            monkeypatch.setattr("align.features.lexical.CELLS_A_SEARCH", cells)
+            monkeypatch.setattr("align.statistics.lexicon.CELLS_A_SEARCH", cells)
             found.append(computed(text, given, ("lexical",)).features)
         assert np.array_equal(*found)
         assert found[0][:, 1].any()

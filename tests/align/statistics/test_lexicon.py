@@ -96,7 +96,9 @@ def test_folders_that_are_no_tables_are_refused(lexicon, tmp_path):
     refuses_damage(Lexicon.load, offsets, None, f"missing{again}")
 
 
-def test_edges_are_looked_up_one_by_one(lexicon):
+@pytest.mark.parametrize("cells", [0, 12])
+def test_edges_are_looked_up_one_by_one(lexicon, cells, monkeypatch):
+    monkeypatch.setattr("align.statistics.lexicon.CELLS_A_SEARCH", cells)  # 0: each by a search
     block = bitext(9)
     values = edge_values(lexicon, block)
     edge = 0
