@@ -252,23 +252,23 @@ def _run_chain(  # type: ignore[no-untyped-def]
     times, states = emission.shape
     scales = np.empty(times, dtype=np.float32)
     nothing, most, faint = np.float32(1.0), GAPS - 1, unlikely * np.float32(1e-3)
+    live, counts = np.empty((times, GAPS, states), dtype=np.int32), np.zeros((times, GAPS), dtype=np.int64)
     for t in range(times):
         reach = alpha[t, 0]
-        reach[:] = np.float32(0.0)
+        alpha[t] = np.float32(0.0)
         # Not the literal -1: that is a type of its own, for which all would be compiled once more.
         _spread(nothing, jumps[BEGINNING, min(t, most)], np.int64(-1), reach)
-        alpha[t, 1:] = np.float32(0.0)
         if t > 0:
             for g in range(GAPS):
                 before, later = alpha[t - 1, g], alpha[t, min(g + 1, most)]
-                for s in range(states):
-                    if before[s] > unlikely:
-                        _spread(before[s], jumps[words[s], g], s, reach)
-                        later[s] += before[s] * null[t]
+                for at in range(counts[t - 1, g]):
+                    place = np.int64(live[t - 1, g, at])
+                    _spread(before[place], jumps[words[place], g], place, reach)
+                    later[place] += before[place] * null[t]
         nothing *= null[t]
-        total = nothing
         for s in range(states):
             reach[s] *= emission[t, s]
+        total = nothing
         for g in range(GAPS):
             for s in range(states):
                 total += alpha[t, g, s]
@@ -277,6 +277,7 @@ def _run_chain(  # type: ignore[no-untyped-def]
         for g in range(GAPS):
             for s in range(states):
                 alpha[t, g, s] *= scales[t]
+            counts[t, g] = _above(unlikely, alpha[t, g], live[t, g])
     end = nothing * _jump(jumps[BEGINNING, min(times, most)], states + 1)
     beta[:] = np.float32(0.0)
     for g in range(GAPS):
@@ -287,23 +288,34 @@ def _run_chain(  # type: ignore[no-untyped-def]
     for g in range(GAPS):
         for s in range(states):
             beta[times - 1, g, s] /= end
+    wanted = np.empty(states, dtype=np.int32)
     for t in range(times - 2, -1, -1):
-        count = 0
-        onward = beta[t + 1, 0]
-        for s in range(states):
-            if alpha[t + 1, 0, s] > unlikely:
-                following[count] = s
-                weights[count] = emission[t + 1, s] * onward[s] * scales[t + 1]
-                count += 1
+        onward, next_count = beta[t + 1, 0], counts[t + 1, 0]
+        for at in range(next_count):
+            following[at] = place = np.int64(live[t + 1, 0, at])
+            weights[at] = emission[t + 1, place] * onward[place] * scales[t + 1]
         quiet = null[t + 1] * scales[t + 1]
         for g in range(GAPS):
-            later = beta[t + 1, min(g + 1, most)]
-            for s in range(states):
-                if alpha[t, g, s] > (faint if g == 0 else unlikely):
-                    row, total = jumps[words[s], g], quiet * later[s]
-                    for at in range(count):
-                        total += _jump(row, following[at] - s) * weights[at]
-                    beta[t, g, s] = total
+            later, own, count = beta[t + 1, min(g + 1, most)], live[t, g], counts[t, g]
+            if g == 0:
+                # What is made by a word has a posterior, though nothing may go on from it.
+                own, count = wanted, _above(faint, alpha[t, 0], wanted)
+            for at in range(count):
+                place = np.int64(own[at])
+                row, total = jumps[words[place], g], quiet * later[place]
+                for other in range(next_count):
+                    total += _jump(row, following[other] - place) * weights[other]
+                beta[t, g, place] = total
+
+
+@kernel(error_model="numpy")
+def _above(least, values, found):  # type: ignore[no-untyped-def]
+    """Write where values are above ``least``; return how many are."""
+    count = 0
+    for at in range(len(values)):
+        found[count] = at
+        count += values[at] > least  # without a branch, which nobody could foretell
+    return count
 
 
 @kernel(error_model="numpy")
