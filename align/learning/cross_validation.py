@@ -106,13 +106,11 @@ class Learner:
         for start in range(0, len(pairs), _PAIRS_AT_A_TIME):
             block = pairs[start : start + _PAIRS_AT_A_TIME]
             edges, labels = self.edges.take(block), self.labels.take(block)
-            scores, linked, _ = decode(score(edges, weights), max_fertility=self.max_fertility)
+            linked, scores, _ = decode(score(edges, weights), max_fertility=self.max_fertility)
             sure, free = labels.dense(edges.shapes)
             shift = self.edges.offsets[block] - edges.offsets[:-1]
             of_pair = np.searchsorted(edges.offsets, linked, side="right") - 1
-            parts.append(
-                Found(linked + shift[of_pair], scores[linked], sure[linked], free[linked], int(sure.sum()))
-            )
+            parts.append(Found(linked + shift[of_pair], scores, sure[linked], free[linked], int(sure.sum())))
         return Found.join(parts)
 
 

@@ -101,8 +101,8 @@ def checked_block(
         raise ValueError(
             f"{where}: the offsets of pair {np.argmax(misfit)} do not fit its shape; give n * m edges a pair"
         )
-    odd = ~(np.isfinite(values) | (values == least))
-    if odd.any():
+    finite = np.isfinite(values)
+    if not finite.all() and (odd := ~(finite | (values == least))).any():
         pair = np.searchsorted(offsets, np.argmax(odd), side="right") - 1
         raise ValueError(f"{where}: pair {pair} has a weight that is NaN or infinite; give finite weights")
     return values, shapes, offsets

@@ -20,8 +20,8 @@ from align.matching import assignment, fertility
 class Decoded(NamedTuple):
     """The links of a block of pairs."""
 
-    scores: np.ndarray  # float64, shape (E,): of all edges; those of linked ones less ``charges``
     linked: np.ndarray  # int64, shape (L,): the edges that are linked, ascending
+    scores: np.ndarray  # float64, shape (L,): their scores less ``charges``
     charges: np.ndarray  # float64, shape (L,): what each link costs its two words, >= 0
 
 
@@ -62,15 +62,13 @@ def decode(scored: Scores, *, max_fertility: int = 1, bias: float = 0.0) -> Deco
     raised = scores + bias if bias else scores
     if max_fertility == 1:
         linked = np.flatnonzero(assignment.solve(raised, shapes, offsets))
-        return Decoded(scores, linked, np.zeros(len(linked)))
+        return Decoded(linked, scores[linked], np.zeros(len(linked)))
     if scored.costs is None:
         raise ValueError("decoding: several links a word, but no features of words")
     links = fertility.solve(raised, shapes, offsets, *scored.costs, max_fertility=max_fertility)
     linked = np.flatnonzero(links)
     charges = _charges(scored, linked)
-    left = scores.copy()
-    left[linked] -= charges
-    return Decoded(left, linked, charges)
+    return Decoded(linked, scores[linked] - charges, charges)
 
 
 def places(edges: Edges | Scores, linked: np.ndarray) -> np.ndarray:

@@ -622,12 +622,12 @@ class Aligner:
             word_groups=model.word_groups,
             every=bias > 0,
         ):
-            scores, linked, charges = decode(part, max_fertility=model.fertility, bias=bias)
+            linked, scores, charges = decode(part, max_fertility=model.fertility, bias=bias)
             words = places(part, linked)
-            mass, weight, trusted = self._trust(block, linked, scores[linked], words)
+            mass, weight, trusted = self._trust(block, linked, scores, words)
             words += _first_words(pairs.corpus, start)
             edges = linked + starts[start]
-            found.append(_Linked(edges, words, scores[linked], charges, trusted, mass, weight))
+            found.append(_Linked(edges, words, scores, charges, trusted, mass, weight))
         return _Linked.join(found)
 
     def _trust(

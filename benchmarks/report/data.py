@@ -160,7 +160,7 @@ def judge(gold: Gold, edges: Edges | None = None) -> Callable[[np.ndarray], Scor
     corpus, known = gold.corpus.take(chosen), [gold.known[pair] for pair in chosen]
 
     def scored(weights: np.ndarray) -> Score:
-        _, linked, _ = decode(scores_of(own, weights))
+        linked = decode(scores_of(own, weights)).linked
         flags = np.zeros(len(own.features), dtype=bool)
         flags[linked] = True
         return score(statistics(surface_links(links_of_pairs(flags, own), corpus), known))

@@ -88,7 +88,7 @@ def first_experiment(setup: Setup) -> Section:
         own_measured = measured(Task(name, problem, LAM), "bcfw", limits)
         run = own_measured.run
         judged = data.judge(text.gold, gold)(run.fit.weights)
-        _, linked, _ = decode(score(edges, run.fit.weights))
+        linked = decode(score(edges, run.fit.weights)).linked
         aer = 1.0 if judged.aer is None else judged.aer
         reached = first_at(run.points, TARGET)
         table.append(
