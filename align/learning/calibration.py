@@ -92,19 +92,13 @@ def fit_calibration(scores: np.ndarray, correct: np.ndarray, seen: np.ndarray | 
         return UNFITTED
     right = int(correct.sum())
     wanted = np.where(correct, (right + 1) / (right + 2), 1 / (len(scores) - right + 2))
-    columns = np.stack([scores.astype(np.float64), np.ones(len(scores))], axis=1)
+    ones, own = np.ones((len(scores), 1)), scores.astype(np.float64)
     more = _more_columns(scores, np.zeros(len(scores)) if seen is None else seen)
-    chosen = np.ptp(more, axis=0) > 0
-    a, b, *rest = _fit(np.hstack([columns, more[:, chosen]]), wanted)
-    while chosen.any() and not (rest * _SIGNS[chosen] >= 0).all():
-        # Without what has another sign than it can have.
-        chosen[chosen] = rest * _SIGNS[chosen] >= 0
-        a, b, *rest = _fit(np.hstack([columns, more[:, chosen]]), wanted)
+    (a, b), others = _fit_signed(np.hstack([own[:, None], ones]), more, wanted)
     if a < _LEAST_SLOPE:
-        share = wanted.mean()
-        return Calibration(_LEAST_SLOPE, float(np.log(share / (1 - share)) - _LEAST_SLOPE * scores.mean()))
-    others = np.zeros(len(_SIGNS))
-    others[chosen] = rest
+        # The slope stays at its least; what of scores above the margin and of counts is known holds all the same.
+        a = _LEAST_SLOPE
+        (b,), others = _fit_signed(ones, more, wanted, a * own)
     return Calibration(a, b, *others.tolist())
 
 
@@ -153,20 +147,39 @@ def _more_columns(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
     return np.stack([np.asarray(seen) <= RARE, np.log1p(seen), np.maximum(scores - 1.0, 0.0)], axis=-1)
 
 
-def _fit(columns: np.ndarray, wanted: np.ndarray) -> list[float]:
-    """Return the parameters, one a column, of the least cross entropy plus ridge."""
+def _fit_signed(
+    columns: np.ndarray, more: np.ndarray, wanted: np.ndarray, given: np.ndarray | float = 0.0
+) -> tuple[list[float], np.ndarray]:
+    """Return the parameters of some columns, and (c, d, e), 0 where its sign would be another than it can have."""
+    chosen = np.ptp(more, axis=0) > 0
+    while True:
+        found = np.array(_fit(np.hstack([columns, more[:, chosen]]), wanted, columns.shape[1], given))
+        first, rest = found[: columns.shape[1]], found[columns.shape[1] :]
+        fits = rest * _SIGNS[chosen] >= 0
+        if fits.all():
+            others = np.zeros(len(_SIGNS))
+            others[chosen] = rest
+            return first.tolist(), others
+        chosen[chosen] = fits
+
+
+def _fit(columns: np.ndarray, wanted: np.ndarray, free: int, given: np.ndarray | float) -> list[float]:
+    """Return the parameters, one a column, of the least cross entropy plus ridge.
+
+    The first ``free`` have next to no prior; ``given`` is what is added to all, of no parameter.
+    """
     from scipy.optimize import minimize  # takes half a second to load, and only training fits
 
     ridge = np.full(columns.shape[1], _PRIOR)
-    ridge[:2] = _RIDGE
+    ridge[:free] = _RIDGE
 
     def loss(parameters: np.ndarray) -> tuple[float, np.ndarray]:
-        x = columns @ parameters
+        x = columns @ parameters + given
         value = (np.logaddexp(0.0, x) - wanted * x).sum() + 0.5 * (ridge * parameters) @ parameters
         return float(value), columns.T @ (logistic(x) - wanted) + ridge * parameters
 
     def curvature(parameters: np.ndarray) -> np.ndarray:
-        right = logistic(columns @ parameters)
+        right = logistic(columns @ parameters + given)
         return (columns * (right * (1 - right))[:, None]).T @ columns + np.diag(ridge)
 
     start = np.zeros(columns.shape[1])

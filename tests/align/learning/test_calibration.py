@@ -51,6 +51,24 @@ class TestFit:
         found = fit_calibration(scores, generator.random(len(x)) < logistic(x))
         assert found == pytest.approx((0.4, 0.1, 0, 0, 0.8), abs=0.1)
 
+    @pytest.mark.parametrize("a", [-0.3, 0.0])
+    def test_scores_below_the_margin_may_say_nothing(self, a):
+        """What those above it say is found all the same: the maximum of the likelihood under the bounds."""
+        generator = np.random.default_rng(4)
+        scores = generator.normal(1.0, 1.5, 4000)
+        above = np.maximum(scores - 1, 0)
+        correct = generator.random(len(scores)) < logistic(a * scores + 0.3 + (1.5 - a) * above)
+        wanted = np.where(correct, (correct.sum() + 1) / (correct.sum() + 2), 1 / ((~correct).sum() + 2))
+
+        def loss(parameters):
+            x = parameters[0] * scores + parameters[1] + parameters[2] * above
+            return (np.logaddexp(0, x) - wanted * x).sum() + parameters[2] ** 2 / 2
+
+        bounds = [(1e-3, None), (None, None), (0, None)]
+        best = minimize(loss, np.zeros(3), method="L-BFGS-B", bounds=bounds, options={"ftol": 1e-13}).x
+        assert best[2] > 1
+        np.testing.assert_allclose(np.array(fit_calibration(scores, correct))[[0, 1, 4]], best, atol=2e-3)
+
     def test_confidence_is_calibrated(self):
         scores, correct = sample(7, count=5000)
         found = confidence(scores, fit_calibration(scores, correct))
