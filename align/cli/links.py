@@ -5,10 +5,11 @@ pairs of token numbers, counted from 0, source first: 0-0 1-2. With --scores eac
 probability that it is right: 0-0:0.9731. With --offsets each side of a link is start:end, characters of the
 text as it came, end not included: 0:4-0:3. A row that cannot be read gives an empty line, and its number and
 reason on stderr. The score of a sentence pair (--sentence-scores) is in [0, 1]: the share of its words that
-are linked, each as far as its link is trusted and the two words are known, or seen by their spelling, to be
-translations; very frequent words count less. Where the model does not know most of the words, the command
-says so. Rows that came are answered
-as soon as the input pauses, so that a program can talk to this one over pipes.
+have a translation on the other side, each as far as its link is trusted and the two words are known, or seen
+by their spelling, to be translations, and the whole other side makes it likely. Very frequent words count
+less, a number that stands on one side alone counts as many, and sides of very different lengths lower it.
+Where the model does not know most of the words, the command says so. Rows that came are answered as soon as
+the input pauses, so that a program can talk to this one over pipes.
 
 Without --model it is the known model of --languages; where there is none the default weights are taken,
 with statistics of the input itself: it is then read to its end before the first answer (but with --flush,

@@ -65,6 +65,10 @@ class Vocabulary:
         offsets = np.concatenate([[0], ends - np.arange(len(ends)), [np.count_nonzero(letters)]])
         return codes[letters], offsets
 
+    def letters(self) -> int:
+        """Return how many code points the words have in the corpus, all occurrences together."""
+        return int((np.diff(self.code_points()[1]) * self.counts).sum())
+
     @cached_property
     def index(self) -> dict[str, int]:
         """Return the id of each word, made when it is first asked for: 100 bytes a word."""

@@ -98,6 +98,12 @@ class Resources:
         """Return the number of tokens behind the target counts, at least 1."""
         return float(max(1, self.target_vocabulary.counts.sum()))
 
+    @cached_property
+    def letters_ratio(self) -> float:
+        """Return how many target letters there are to a source letter in the text behind the counts, > 0."""
+        source, target = self.source_vocabulary.letters(), self.target_vocabulary.letters()
+        return target / source if source and target else 1.0
+
 
 class PairBlock(NamedTuple):
     """N sentence pairs as word ids, with what is known of them alone.

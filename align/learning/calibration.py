@@ -96,7 +96,7 @@ def fit_calibration(scores: np.ndarray, correct: np.ndarray, seen: np.ndarray | 
     more = _more_columns(scores, np.zeros(len(scores)) if seen is None else seen)
     (a, b), others = _fit_signed(np.hstack([own[:, None], ones]), more, wanted)
     if a < _LEAST_SLOPE:
-        # The slope stays at its least; what of scores above the margin and of counts is known holds all the same.
+        # The slope stays at its least; what else is known holds all the same.
         a = _LEAST_SLOPE
         (b,), others = _fit_signed(ones, more, wanted, a * own)
     return Calibration(a, b, *others.tolist())
@@ -150,7 +150,7 @@ def _more_columns(scores: np.ndarray, seen: np.ndarray) -> np.ndarray:
 def _fit_signed(
     columns: np.ndarray, more: np.ndarray, wanted: np.ndarray, given: np.ndarray | float = 0.0
 ) -> tuple[list[float], np.ndarray]:
-    """Return the parameters of some columns, and (c, d, e), 0 where its sign would be another than it can have."""
+    """Return the parameters of some columns, and (c, d, e), 0 where one would have a sign it cannot have."""
     chosen = np.ptp(more, axis=0) > 0
     while True:
         found = np.array(_fit(np.hstack([columns, more[:, chosen]]), wanted, columns.shape[1], given))

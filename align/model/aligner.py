@@ -638,7 +638,7 @@ class Aligner:
         seen = np.minimum(block.source.counts[sources], block.target.counts[targets])
         own = confidence(scores, self.model.calibration, seen)
         known = evidence(block)
-        trust = own * (_UNKNOWN + (1 - _UNKNOWN) * known[linked])
+        trust = own * (_UNKNOWN + (1 - _UNKNOWN) * known.edges[linked])
         mass, weight = linked_share(block, (sources, targets), trust, known)
         return mass, weight, own * of_translation(share(mass, weight))[pairs]
 

@@ -12,16 +12,30 @@ import numpy as np
 from align.core.kernels import kernel
 from align.core.ragged import offsets_of
 from align.features.spelling import spellings
-from align.text.words import NUMBER
+from align.text.words import NUMBER, PUNCTUATION
 
 if TYPE_CHECKING:
     from align.features.block import Block
+    from align.model.evidence import Evidence
 
 # The share of all words at which one counts half in the score of a pair.
 _FREQUENT = 0.01
 
-# What a number counts: it is hardly ever left out or translated by another.
-_NUMBER = 6.0
+# What a number counts that has its counterpart, and one that has none: it is hardly ever left out or
+# translated by another. Likewise a sign, in times of what another word as frequent counts.
+_NUMBER, _LOST_NUMBER = 1.5, 20.0
+_SIGN, _LOST_SIGN = 2 / 3, 2.0
+
+# What its link and its evidence count in how far a word has a translation, and what the whole other side
+# does: where less than this of the word is owed to that, it speaks against one.
+_PARTNER, _SIDE, _OWED = 0.8, 0.2, 0.25
+
+# Sides are usual where the logarithm of the ratio of their lengths is within this of that of the text; how
+# fast the score falls beyond.
+_USUAL, _FALL = 0.4, 1.0
+
+# Letters that are added to both sides: the lengths of short ones vary more.
+_LETTERS = 3.0
 
 
 @dataclass(frozen=True)
@@ -29,11 +43,13 @@ class Alignments:
     """Links between the surface tokens of N sentence pairs.
 
     The score of a sentence pair is the share of its words, of both sides, that have a translation in the
-    other sentence: the mean of how far the best of a word's links is trusted, and there is evidence that the
-    two words are translations (:mod:`align.model.evidence`), and of the evidence for it and any word there,
-    linked or not. Very frequent words count less (:func:`word_weights`): any two sentences have some of these
-    in common. It is in [0, 1], and 0 for a pair without links; a pair of which only half is translated cannot
-    get more than about a half, and one of words of which nothing is known hardly anything.
+    other sentence: for each word the mean of how far the best of its links is trusted, and there is evidence
+    that the two words are translations (:mod:`align.model.evidence`), and of the evidence for it and any word
+    there, linked or not; and, a fifth, how far the whole other side speaks for it. Very frequent words count
+    less: any two sentences have some of these in common. A number without its
+    counterpart counts as many words; sides of very different lengths lower the score (:func:`linked_share`).
+    It is in [0, 1], and 0 for a pair without links; a pair of which only half is translated cannot get more
+    than about a half, and one of words of which nothing is known hardly anything.
 
     Attributes
     ----------
@@ -45,7 +61,7 @@ class Alignments:
         The model's score of each link; the probability that it is right, in [0, 1].
     mass, weight : ndarray of float64, shape (N,)
         Sums over the analysis tokens of both sides: of their weights times how far they have a translation,
-        and of their weights alone.
+        below 0 where something speaks against one, and of their weights alone.
     """
 
     offsets: np.ndarray
@@ -146,40 +162,18 @@ class Alignments:
 def share(mass: np.ndarray, weight: np.ndarray) -> np.ndarray:
     """Return the scores of pairs, float64 in [0, 1]; 0 for a pair without words."""
     some = weight > 0
-    return np.where(some, np.minimum(1.0, mass / np.where(some, weight, 1.0)), 0.0)
-
-
-def word_weights(block: Block) -> tuple[np.ndarray, np.ndarray]:
-    """Return what words count in the score of a pair: a / (a + p), p their share of all words, a = 0.01.
-
-    A number counts as six.
-
-    Returns
-    -------
-    (ndarray of float64, ndarray of float64)
-        Of the source and of the target tokens of the block, in (0, 6]; 1 for words never seen.
-
-    Notes
-    -----
-    The form is that of Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline for sentence
-    embeddings".
-    """
-    totals = block.resources.source_tokens, block.resources.target_tokens
-    source, target = (
-        _FREQUENT
-        / (_FREQUENT + side.counts / total)
-        * np.where(words.kinds[side.tokens] == NUMBER, _NUMBER, 1.0)
-        for side, total, words in zip(
-            (block.source, block.target), totals, block.shared(spellings), strict=True
-        )
-    )
-    return source, target
+    return np.where(some, np.clip(mass / np.where(some, weight, 1.0), 0.0, 1.0), 0.0)
 
 
 def linked_share(
-    block: Block, words: tuple[np.ndarray, np.ndarray], trust: np.ndarray, known: np.ndarray
+    block: Block, words: tuple[np.ndarray, np.ndarray], trust: np.ndarray, known: Evidence
 ) -> tuple[np.ndarray, np.ndarray]:
     """Return ``mass`` and ``weight`` of each pair of a block.
+
+    A word weighs a / (a + p), p its share of all words, a = 0.01. A number weighs 1.5, without a translation
+    20; a sign 2/3 of a word, or twice one; between both ends what is between. With a and b letters on the two
+    sides, and c target letters to a source letter in the text of the model, the mass falls by exp(0.4 - d)
+    where d = |ln((b + 3) / (c (a + 3)))| is above 0.4.
 
     Parameters
     ----------
@@ -189,26 +183,66 @@ def linked_share(
         Source and target token of each link, counted over all pairs.
     trust : ndarray of float64, shape (L,)
         How far each link speaks for a translation, in [0, 1].
-    known : ndarray of float32, shape (E,)
-        How far the two words of each edge are known to be translations, in [0, 1].
+    known : Evidence
+        How far the words are known to be translations.
 
     Returns
     -------
     mass, weight : ndarray of float64, shape (N,)
+
+    Notes
+    -----
+    The form of the weights is that of Arora, Liang and Ma 2017, "A simple but tough-to-beat baseline for
+    sentence embeddings".
     """
-    count = len(block.shapes)
-    mass, weight = np.zeros(count), np.zeros(count)
-    sides = zip((block.source, block.target), words, word_weights(block), _best(block, known), strict=True)
-    for side, linked, weights, partner in sides:
-        best = np.zeros(len(weights))
-        np.maximum.at(best, linked, trust)
-        pairs = np.repeat(np.arange(count), np.diff(side.starts))
-        some = np.zeros(count)
-        some[pairs[linked]] = 1.0
-        best = (best + some[pairs] * partner) / 2
-        mass += np.bincount(pairs, weights=weights * best, minlength=count)
-        weight += np.bincount(pairs, weights=weights, minlength=count)
-    return mass, weight
+    given, count = block.resources, len(block.shapes)
+    mass, weight, letters = np.zeros(count), np.zeros(count), np.full((2, count), _LETTERS)
+    sides, spelt = (block.source, block.target), (block.whole or block).shared(spellings)
+    totals, partners = (given.source_tokens, given.target_tokens), _best(block, known.edges)
+    for place in range(len(sides)):
+        side, partner = sides[place], (partners[place], known[1 + place])
+        _add_words(
+            side, spelt[place], totals[place], words[place], trust, partner, mass, weight, letters[place]
+        )
+    difference = np.abs(np.log(letters[1] / (given.letters_ratio * letters[0])))
+    return mass * np.exp(-_FALL * np.maximum(difference - _USUAL, 0.0)), weight
+
+
+@kernel
+def _add_words(side, spelt, total, linked, trust, partner, mass, weight, letters):  # type: ignore[no-untyped-def]
+    """Add the words of one side to the sums of their pairs."""
+    best = np.zeros(len(side.tokens))
+    for link in range(len(linked)):
+        best[linked[link]] = max(best[linked[link]], trust[link])
+    found, owed = partner
+    at = 0
+    for i in range(len(mass)):
+        # Links are in the order of their pairs; in a pair without any, no word has a translation.
+        some = False
+        while at < len(linked) and linked[at] < side.starts[i + 1]:
+            some, at = True, at + 1
+        for token in range(side.starts[i], side.starts[i + 1]):
+            word = side.tokens[token]
+            kind = spelt.kinds[word]
+            # Of a number nothing is known but whether it stands there.
+            of_side = found[token] if kind == NUMBER else owed[token]
+            translated = _PARTNER * (best[token] + found[token]) / 2 + _SIDE * (of_side - _OWED)
+            translated = translated / (_PARTNER + _SIDE * (1 - _OWED)) if some else 0.0
+            own = _weight(kind, side.counts[token] / total, max(translated, 0.0))
+            mass[i] += own * translated
+            weight[i] += own
+            letters[i] += spelt.offsets[word + 1] - spelt.offsets[word]
+
+
+@kernel
+def _weight(kind, share, translated):  # type: ignore[no-untyped-def]
+    """Return what a word counts that is such a share of all words and is so far translated."""
+    if kind == NUMBER:
+        return _NUMBER * translated + _LOST_NUMBER * (1 - translated)
+    own = _FREQUENT / (_FREQUENT + share)
+    if kind == PUNCTUATION:
+        return own * (_SIGN * translated + _LOST_SIGN * (1 - translated))
+    return own
 
 
 def _best(block: Block, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -15,7 +15,10 @@ from align.statistics.sampler_priors import LEXICAL
 from tests.align import toy
 from tests.align.features import test_features, twins
 
-UNKNOWN = ["zorro", "1,000.50", "qwert"], ["zorro", "1.000,5", "yuiop"]
+UNKNOWN = (
+    ["zorro", "1,000.50", "qwert", "12,345", "1994", "345"],
+    ["zorro", "1.000,5", "yuiop", "12", "345", "1994", "1234", "5", "000..."],
+)
 
 
 @pytest.fixture(scope="module")
@@ -39,7 +42,7 @@ def block_of(resources, source, target, posteriors=None):
 
 
 def all_evidence(block):
-    return evidence(block).reshape(block.shapes[0])
+    return evidence(block).edges.reshape(block.shapes[0])
 
 
 def expected(resources, source, target, j, k):
@@ -92,22 +95,61 @@ def test_a_pair_does_not_speak_for_itself(resources, together, known):
     assert (all_evidence(block_of(bare, *pair, stored))[1, 1] > 0.5) == known
 
 
+@pytest.mark.parametrize(
+    ("target", "same"),
+    [
+        (["12", "345"], [1, 1]),
+        (["5", "12", "345", "5"], [0, 1, 1, 0]),
+        (["12", "zorro", "345"], [0, 0, 0]),
+        (["12", "345", "000..."], [1, 1, 0]),  # 12345000 is another
+        (["1234", "5"], [0, 0]),
+        (["1994", "345"], [0, 0]),
+    ],
+)
+def test_thousands_may_stand_apart(resources, target, same):
+    found = all_evidence(block_of(resources, ["qwert", "12,345"], target))
+    assert found.tolist() == [[0] * len(target), same]
+
+
+def test_of_several_numbers_each_has_its_own(resources):
+    found = all_evidence(block_of(resources, ["1994", "12,345", "345"], ["12", "345", "1994"]))
+    assert found.tolist() == [[0, 0, 1], [1, 1, 0], [0, 1, 0]]
+
+
 def plain(pair, forward, reverse):
-    """The formula where the sampler has run; the links of the pair itself are given where it was sampled."""
+    """The formulas where the sampler has run; the links of the pair itself are given where it was sampled."""
     given, result = pair.resources, np.zeros((pair.n, pair.m))
+    odds = np.zeros((2, pair.n, pair.m))
     alike = twins.likeness(pair)
     own = (np.zeros((pair.n, pair.m)),) * 2 if forward is None else (forward, reverse)
     sizes = len(given.source_vocabulary), len(given.target_vocabulary)
+    # Links of each word in other pairs; unknown ones have none.
+    totals = [
+        [
+            max(0.0, (float(table[word]) if word < size else 0.0) - taken)
+            for word, taken in zip(ids, each, strict=True)
+        ]
+        for table, ids, size, each in (
+            (given.links.forward_totals, pair.source_ids, sizes[0], own[0].sum(1)),
+            (given.links.reverse_totals, pair.target_ids, sizes[1], own[1].sum(0)),
+        )
+    ]
+    beforehand = LEXICAL * sizes[1], LEXICAL * sizes[0]
     for j in range(pair.n):
         for k in range(pair.m):
             s, t = int(pair.source_ids[j]), int(pair.target_ids[k])
             counts = pair.source_counts[j], pair.target_counts[k]
             cosine = max(float(np.dot(pair.source_vectors[j], pair.target_vectors[k])), 0)
             result[j, k] = max(alike[j, k] ** 2, cosine**8)
-            if s >= sizes[0] or t >= sizes[1]:
-                continue
-            if {twins.kind_of(pair.source[j]), twins.kind_of(pair.target[k])} == {"number"}:
+            links = totals[0][j] + beforehand[0], totals[1][k] + beforehand[1]
+            odds[:, j, k] = beforehand[0] / links[0], beforehand[1] / links[1]
+            numbers = (twins.kind_of(pair.source[j]) == "number") + (
+                twins.kind_of(pair.target[k]) == "number"
+            )
+            if numbers == 2:
                 result[j, k] = alike[j, k] ** 2
+                continue
+            if s >= sizes[0] or t >= sizes[1]:
                 continue
             met = pair.dice[j, k] * sum(counts) / 2
             if forward is not None:
@@ -115,18 +157,20 @@ def plain(pair, forward, reverse):
             if met <= 0.5:
                 continue
             spelt = 2.0 * alike[j, k]
+            seen = [
+                max(table[j, k] - each[j, k], 0)
+                for table, each in zip((pair.links_forward, pair.links_reverse), own, strict=True)
+            ]
             ahead, back = (
-                (max(table[j, k] - each[j, k], 0) + LEXICAL + spelt)
-                / (max(total - taken, 0) + LEXICAL * size + spelt)
-                for table, each, total, taken, size in (
-                    (pair.links_forward, own[0], given.links.forward_totals[s], own[0][j].sum(), sizes[1]),
-                    (pair.links_reverse, own[1], given.links.reverse_totals[t], own[1][:, k].sum(), sizes[0]),
-                )
+                (links_here + LEXICAL + spelt) / (total + spelt)
+                for links_here, total in zip(seen, links, strict=True)
             )
-            chances = pair.m * counts[1] / pair.totals[1], pair.n * counts[0] / pair.totals[0]
-            of_tables = math.sqrt(ahead / (ahead + chances[0]) * back / (back + chances[1]))
-            result[j, k] = max(result[j, k], of_tables)
-    return np.minimum(result, 1)
+            shares = max(counts[1], 1) / pair.totals[1], max(counts[0], 1) / pair.totals[0]
+            odds[:, j, k] += seen[0] / shares[0] / links[0], seen[1] / shares[1] / links[1]
+            of_tables = ahead / (ahead + pair.m * shares[0]) * back / (back + pair.n * shares[1])
+            result[j, k] = max(result[j, k], of_tables ** (2 if numbers else 0.5))
+    ahead, back = odds[0].mean(0), odds[1].mean(1)
+    return np.minimum(result, 1), back / (1 + back), ahead / (1 + ahead)
 
 
 def test_what_the_sampler_found_in_a_pair_does_not_speak_for_it():
@@ -138,9 +182,25 @@ def test_what_the_sampler_found_in_a_pair_does_not_speak_for_it():
         here = slice(*block.offsets[i : i + 2])
         own = (each[here].reshape(pair.n, pair.m) for each in (posteriors.forward, posteriors.reverse))
         expected = plain(pair, *(own if i % 3 else (None, None)))
-        np.testing.assert_allclose(found[here].reshape(pair.n, pair.m), expected, atol=1e-5)
-    assert (found > 0.1).sum() > 20
+        np.testing.assert_allclose(found.edges[here].reshape(pair.n, pair.m), expected[0], atol=1e-5)
+        for side, owed, each in zip((block.source, block.target), found[1:], expected[1:], strict=True):
+            np.testing.assert_allclose(owed[slice(*side.starts[i : i + 2])], each, atol=1e-5)
+    assert (found.edges > 0.1).sum() > 20
+    assert np.ptp(found.source) > 0.3
+
+
+def test_words_are_owed_to_a_side_that_has_their_translations(resources):
+    """More than unknown words, and these more than words beside others whose translations are known well."""
+    target = ["maison", "yuiop"]
+    beside = [
+        evidence(block_of(resources, source, target)).target
+        for source in (["house", "the"], ["qwert", "qwert"], ["the", "the"])
+    ]
+    assert beside[0][0] > 0.75
+    assert beside[1].tolist() == pytest.approx([0.5, 0.5])
+    assert beside[2][1] < 0.1
 
 
 def test_a_side_without_words(resources):
-    assert evidence(block_of(resources, ["the"], [])).tolist() == []
+    found = evidence(block_of(resources, ["the"], []))
+    assert [each.tolist() for each in found] == [[], [0.0], []]
