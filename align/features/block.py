@@ -19,6 +19,7 @@ from align.core.mapped import take_rows
 from align.core.ragged import edge_offsets, offsets_of
 from align.data.corpus import Corpus, Sentences
 from align.data.vocabulary import Vocabulary
+from align.statistics.stem_links import StemLinks
 from align.text.words import VocabularyTable
 
 if TYPE_CHECKING:
@@ -97,6 +98,13 @@ class Resources:
     def target_tokens(self) -> float:
         """Return the number of tokens behind the target counts, at least 1."""
         return float(max(1, self.target_vocabulary.counts.sum()))
+
+    @cached_property
+    def stem_links(self) -> StemLinks | None:
+        """Return the links of stems, made when they are first asked for; None without expected links."""
+        if self.lexicon is None or self.links is None:
+            return None
+        return StemLinks.of(self.lexicon, self.links, (self.source_vocabulary, self.target_vocabulary))
 
     @cached_property
     def letters_ratio(self) -> float:

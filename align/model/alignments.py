@@ -21,9 +21,10 @@ if TYPE_CHECKING:
 # The share of all words at which one counts half in the score of a pair.
 _FREQUENT = 0.01
 
-# What a number counts that has its counterpart, and one that has none: it is hardly ever left out or
-# translated by another. Likewise a sign, in times of what another word as frequent counts.
-_NUMBER, _LOST_NUMBER = 1.5, 20.0
+# What a number counts that has its counterpart, and one that has none, as words and as words by the number of
+# words of the pair: it is hardly ever left out or translated by another, least of all where there is little
+# else. Likewise a sign, in times of what another word as frequent counts.
+_NUMBER, _LOST_NUMBER, _LOST_SHORT = 1.5, 3.0, 150.0
 _SIGN, _LOST_SIGN = 2 / 3, 2.0
 
 # What its link and its evidence count in how far a word has a translation, and what the whole other side
@@ -171,7 +172,8 @@ def linked_share(
     """Return ``mass`` and ``weight`` of each pair of a block.
 
     A word weighs a / (a + p), p its share of all words, a = 0.01. A number weighs 1.5, without a translation
-    20; a sign 2/3 of a word, or twice one; between both ends what is between. With a and b letters on the two
+    3 + 150 / (n + m) in a pair of n and m words; a sign 2/3 of a word, or twice one; between both ends what
+    is between. With a and b letters on the two
     sides, and c target letters to a source letter in the text of the model, the mass falls by exp(0.4 - d)
     where d = |ln((b + 3) / (c (a + 3)))| is above 0.4.
 
@@ -202,14 +204,17 @@ def linked_share(
     for place in range(len(sides)):
         side, partner = sides[place], (partners[place], known[1 + place])
         _add_words(
-            side, spelt[place], totals[place], words[place], trust, partner, mass, weight, letters[place]
+            *(side, spelt[place], totals[place], block.shapes, words[place], trust, partner),
+            *(mass, weight, letters[place]),
         )
     difference = np.abs(np.log(letters[1] / (given.letters_ratio * letters[0])))
     return mass * np.exp(-_FALL * np.maximum(difference - _USUAL, 0.0)), weight
 
 
-@kernel
-def _add_words(side, spelt, total, linked, trust, partner, mass, weight, letters):  # type: ignore[no-untyped-def]
+@kernel(error_model="numpy")
+def _add_words(  # type: ignore[no-untyped-def]
+    side, spelt, total, shapes, linked, trust, partner, mass, weight, letters
+):
     """Add the words of one side to the sums of their pairs."""
     best = np.zeros(len(side.tokens))
     for link in range(len(linked)):
@@ -217,6 +222,7 @@ def _add_words(side, spelt, total, linked, trust, partner, mass, weight, letters
     found, owed = partner
     at = 0
     for i in range(len(mass)):
+        lost = _LOST_NUMBER + _LOST_SHORT / (shapes[i, 0] + shapes[i, 1])
         # Links are in the order of their pairs; in a pair without any, no word has a translation.
         some = False
         while at < len(linked) and linked[at] < side.starts[i + 1]:
@@ -228,17 +234,17 @@ def _add_words(side, spelt, total, linked, trust, partner, mass, weight, letters
             of_side = found[token] if kind == NUMBER else owed[token]
             translated = _PARTNER * (best[token] + found[token]) / 2 + _SIDE * (of_side - _OWED)
             translated = translated / (_PARTNER + _SIDE * (1 - _OWED)) if some else 0.0
-            own = _weight(kind, side.counts[token] / total, max(translated, 0.0))
+            own = _weight(kind, side.counts[token] / total, lost, max(translated, 0.0))
             mass[i] += own * translated
             weight[i] += own
             letters[i] += spelt.offsets[word + 1] - spelt.offsets[word]
 
 
 @kernel
-def _weight(kind, share, translated):  # type: ignore[no-untyped-def]
+def _weight(kind, share, lost, translated):  # type: ignore[no-untyped-def]
     """Return what a word counts that is such a share of all words and is so far translated."""
     if kind == NUMBER:
-        return _NUMBER * translated + _LOST_NUMBER * (1 - translated)
+        return _NUMBER * translated + lost * (1 - translated)
     own = _FREQUENT / (_FREQUENT + share)
     if kind == PUNCTUATION:
         return own * (_SIGN * translated + _LOST_SIGN * (1 - translated))

@@ -15,6 +15,8 @@ expects, or Model 1's where it has not run. Every pair would speak for itself: w
 links are not counted, and two words that were counted together there and nowhere else have no evidence from
 tables. Two numbers of different values have none at all: that they met often says that texts count; that of a
 number and another word is raised to the fourth power. ``275 000``, with its thousands apart, is one number.
+The stems of two words (:mod:`align.statistics.stem_links`), which may be rare themselves, have evidence of
+tables too; it counts where it is larger.
 
 How far a word is owed to the whole other side is told likewise. With c(s, t) links, and b that are given to
 all words by their share of the text before anything is seen,
@@ -39,7 +41,8 @@ from align.features.lexical import associations, expected_links
 from align.features.posterior import sampled_posteriors
 from align.features.spelling import likenesses, spellings
 from align.statistics.sampler_priors import LEXICAL
-from align.text.words import NUMBER
+from align.statistics.stem_links import keys_of
+from align.text.words import NUMBER, WORD
 
 # So often two words must have met elsewhere: counts are whole numbers, but for rounding.
 _MET = 0.5
@@ -97,11 +100,30 @@ def evidence(block: Block) -> Evidence:
         (given.source_tokens, given.target_tokens), block.of_edges(associations)[0], found, own,
         (block.of_edges(likenesses), block.of_edges(cosines)), links is not None, result,
     )  # fmt: skip
+    if given.stem_links is not None:
+        stems = (block.whole or block).shared(_stems)
+        _write_of_stems(
+            (block.shapes, block.offsets, sampled), (block.source, block.target), stems,
+            np.argsort(stems[0][block.source.tokens], kind="stable"), given.stem_links,
+            (given.source_tokens, given.target_tokens), own, result.edges,
+        )  # fmt: skip
     if any(side.any() for side in numbers):
         _write_thousands(
             block.shapes, block.offsets, (block.source, block.target), numbers, words, result.edges
         )
     return result
+
+
+def _stems(block: Block) -> tuple[np.ndarray, np.ndarray]:
+    """Return the stem of each word of both sides in the tables of stems, int32, -1 without one."""
+    links, found = block.resources.stem_links, []
+    assert links is not None
+    for words, keys in zip(block.shared(spellings), (links.source_keys, links.target_keys), strict=True):
+        own = keys_of(words.codes, words.offsets)
+        places = np.searchsorted(keys, own)
+        known = (words.kinds == WORD) & (np.append(keys, 0)[places] == own)
+        found.append(np.where(known, places, -1).astype(np.int32))
+    return found[0], found[1]
 
 
 @kernel(error_model="numpy")
@@ -186,6 +208,60 @@ def _own_times(source, first, n, s, target, second, m, t):  # type: ignore[no-un
     for k in range(second, second + m):
         targets += 1 if target.tokens[k] == t else 0
     return min(sources, targets)
+
+
+@kernel(error_model="numpy")
+def _write_of_stems(pairs, sides, stems, order, links, texts, own, edges):  # type: ignore[no-untyped-def]
+    """Write the evidence of stems where it is larger; ``order`` sorts the source tokens by stem."""
+    shapes, offsets, sampled = pairs
+    source, target = sides
+    pair_of = np.repeat(np.arange(len(shapes)), shapes[:, 0])
+    # What the row of the stem that came last has of each target stem.
+    row, last = np.zeros((len(links.target_keys), 2), dtype=np.float32), -1
+    for token in order:
+        stem = stems[0][source.tokens[token]]
+        if stem < 0:
+            continue
+        if stem != last:
+            for cell in range(links.offsets[last], links.offsets[last + 1] if last >= 0 else 0):
+                row[links.targets[cell]] = 0.0
+            for cell in range(links.offsets[stem], links.offsets[stem + 1]):
+                row[links.targets[cell], 0] = links.forward[cell]
+                row[links.targets[cell], 1] = links.reverse[cell]
+            last = stem
+        i = pair_of[token]
+        n, m = shapes[i, 0], shapes[i, 1]
+        here = stems[0][source.tokens[source.starts[i] : source.starts[i] + n]]
+        there = stems[1][target.tokens[target.starts[i] : target.starts[i] + m]]
+        start = offsets[i] + (token - source.starts[i]) * m
+        rate = links.source_counts[stem] / texts[0]
+        total = links.forward_totals[stem] + LEXICAL * len(links.target_keys)
+        for k in range(m):
+            other = there[k]
+            if other < 0 or row[other, 0] <= _MET or row[other, 1] <= _MET:
+                continue
+            ahead, back = np.float64(row[other, 0]), np.float64(row[other, 1])
+            if sampled[i]:
+                ahead -= _own_links(own[0][offsets[i] : offsets[i + 1]], here, there, stem, other)
+                back -= _own_links(own[1][offsets[i] : offsets[i + 1]], here, there, stem, other)
+            if ahead > _MET and back > _MET:
+                ahead /= total
+                back /= links.reverse_totals[other] + LEXICAL * len(links.source_keys)
+                chance = m * links.target_counts[other] / texts[1]
+                found = np.sqrt(ahead / (ahead + chance) * back / (back + n * rate))
+                edges[start + k] = max(edges[start + k], np.float32(min(found, 1.0)))
+
+
+@kernel
+def _own_links(links, here, there, stem, other):  # type: ignore[no-untyped-def]
+    """Return how many links two stems have in their own pair."""
+    total = 0.0
+    for j in range(len(here)):
+        if here[j] == stem:
+            for k in range(len(there)):
+                if there[k] == other:
+                    total += links[j * len(there) + k]
+    return total
 
 
 @kernel

@@ -61,7 +61,7 @@ def test_g04_the_first_links_tell_at_once_and_compile_what_they_need(tmp_path):
     assert last < found
     # Each word of this model has one link: no flow is needed. All else belongs to training.
     needed = ("features", "chain", "context", "cosine", "frequency", "lexical", "maps", "position", "scoring")
-    needed += ("spelling", "likeness", "partner", "evidence", "alignments", "assignment")
+    needed += ("spelling", "likeness", "partner", "evidence", "alignments", "assignment", "stem_links")
     assert not [each for each in found if not each.startswith(needed)]
 
 

@@ -106,7 +106,8 @@ def load_aligner(model: str, fingerprint: str) -> Aligner:
     """Return the aligner of a model folder, kept for the next block; ``fingerprint`` is what it must have."""
     aligner = Aligner.load(model)
     resources = aligner.model.resources
-    _ = resources.source_words.whole, resources.target_words.whole  # made here, and not by every thread
+    # Made here, and not by every thread.
+    _ = resources.source_words.whole, resources.target_words.whole, resources.stem_links
     heap.trim()  # a third of what that took
     if model_fingerprint(Path(model)) != fingerprint:
         raise WorkError(

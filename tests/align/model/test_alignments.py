@@ -43,7 +43,8 @@ def expected(words):
 
 
 def number(translated):
-    return 1.5 * translated + 20 * (1 - translated)
+    """Of a pair of three words a side."""
+    return 1.5 * translated + (3 + 150 / 6) * (1 - translated)
 
 
 def sign(translated):
@@ -99,7 +100,7 @@ def test_numbers_and_signs_count_more_where_they_are_lost():
     sums = [expected(found), expected(lost)]
     assert mass.tolist() == pytest.approx([each[0] for each in sums])
     assert weight.tolist() == pytest.approx([each[1] for each in sums])
-    assert weight[1] > 44
+    assert weight[1] > 60
 
 
 def test_sides_of_other_lengths_than_in_the_text_lower_the_score():

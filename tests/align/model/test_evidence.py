@@ -169,11 +169,107 @@ def plain(pair, forward, reverse):
             odds[:, j, k] += seen[0] / shares[0] / links[0], seen[1] / shares[1] / links[1]
             of_tables = ahead / (ahead + pair.m * shares[0]) * back / (back + pair.n * shares[1])
             result[j, k] = max(result[j, k], of_tables ** (2 if numbers else 0.5))
+    result = np.maximum(result, of_stems(pair, *own))
     ahead, back = odds[0].mean(0), odds[1].mean(1)
     return np.minimum(result, 1), back / (1 + back), ahead / (1 + ahead)
 
 
-def test_what_the_sampler_found_in_a_pair_does_not_speak_for_it():
+def of_stems(pair, forward, reverse):
+    """The evidence of other forms: links of all of them in other pairs."""
+    given, result = pair.resources, np.zeros((pair.n, pair.m))
+
+    def stem(word):
+        return word[:4] if twins.kind_of(word) == "word" and len(word) >= 4 else None
+
+    words = given.source_vocabulary.words, given.target_vocabulary.words
+    stems = [{word[:4] for word in side if len(word) >= 4} for side in words]
+    sums = [
+        {
+            each: sum(
+                np.array([count, links])
+                for word, count, links in zip(side, vocabulary.counts, totals, strict=True)
+                if stem(word) == each
+            )
+            for each in {stem(word) for word in side} - {None}
+        }
+        for side, vocabulary, totals in zip(
+            words,
+            (given.source_vocabulary, given.target_vocabulary),
+            (given.links.forward_totals, given.links.reverse_totals),
+            strict=True,
+        )
+    ]
+    links = np.zeros((2, len(words[0]), len(words[1])))
+    for way, values in enumerate((given.links.forward, given.links.reverse)):
+        links[way, given.lexicon.sources(), given.lexicon.targets] = np.where(
+            values < np.float32(0.3), 0, values
+        )
+    for j, source in enumerate(pair.source):
+        for k, target in enumerate(pair.target):
+            if stem(source) not in sums[0] or stem(target) not in sums[1]:
+                continue
+            rows, columns = (
+                np.array([stem(word) == stem(own) for word in side])
+                for side, own in zip(words, (source, target), strict=True)
+            )
+            here, there = (
+                np.array([stem(word) == stem(own) for word in side])
+                for side, own in ((pair.source, source), (pair.target, target))
+            )
+            found = links[:, rows][:, :, columns].sum(axis=(1, 2))
+            if found.min() > 0.5:
+                found -= [each[here][:, there].sum() for each in (forward, reverse)]
+            if found.min() <= 0.5:
+                continue
+            (source_count, all_ahead), (target_count, all_back) = sums[0][stem(source)], sums[1][stem(target)]
+            ahead = found[0] / (all_ahead + LEXICAL * len(stems[1]))
+            back = found[1] / (all_back + LEXICAL * len(stems[0]))
+            chances = pair.m * target_count / pair.totals[1], pair.n * source_count / pair.totals[0]
+            result[j, k] = math.sqrt(ahead / (ahead + chances[0]) * back / (back + chances[1]))
+    return result
+
+
+FORMS = {
+    "SOURCE": [
+        "the",
+        ",",
+        ".",
+        "house",
+        "of",
+        "1,000.50",
+        "houses",
+        "québec",
+        "housing",
+        "2001",
+        "a",
+        "members",
+        "member",
+    ],
+    "TARGET": [
+        "le",
+        ".",
+        ",",
+        "de",
+        "maison",
+        "1.000,50",
+        "maisons",
+        "québec",
+        "maisonnée",
+        "2002",
+        "a",
+        "membres",
+        "membre",
+        ";",
+    ],
+    "UNKNOWN_SOURCE": ["housed", "7", "…"],
+    "UNKNOWN_TARGET": ["maisonnette", "07", "café"],
+}
+
+
+@pytest.mark.parametrize("forms", [False, True])
+def test_what_the_sampler_found_in_a_pair_does_not_speak_for_it(forms, monkeypatch):
+    for name, words in FORMS.items() if forms else ():
+        monkeypatch.setattr(test_features, name, words)
     given, text = test_features.resources(), test_features.corpus(9)
     stored = test_features.TestStoredPosteriors().stored(text)
     block = Block.of(test_features.pairs_with(text, stored), given)
@@ -187,6 +283,24 @@ def test_what_the_sampler_found_in_a_pair_does_not_speak_for_it():
             np.testing.assert_allclose(owed[slice(*side.starts[i : i + 2])], each, atol=1e-5)
     assert (found.edges > 0.1).sum() > 20
     assert np.ptp(found.source) > 0.3
+
+
+def test_other_forms_speak_for_a_word_that_is_not_known(monkeypatch):
+    for name, words in FORMS.items():
+        monkeypatch.setattr(test_features, name, words)
+    given = test_features.resources()
+    pairs = [["house"], ["maisonnette"]], [["housed"], ["maisonnette"]], [["housed"], ["café"]]
+    vocabularies = [*FORMS["SOURCE"], *FORMS["UNKNOWN_SOURCE"]], [*FORMS["TARGET"], *FORMS["UNKNOWN_TARGET"]]
+    sides = (
+        Sentences.from_lists([[words.index(word) for word in pair[place]] for pair in pairs])
+        for place, words in enumerate(vocabularies)
+    )
+    block = Block.of(test_features.pairs_with(Corpus(*sides)), given)
+    found = evidence(block).edges
+    assert found[0] == found[1] > 0.3
+    assert found[2] == 0
+    without = evidence(Block.of(block.pairs, replace(given, links=None))).edges
+    assert without.tolist() == [0, 0, 0]
 
 
 def test_words_are_owed_to_a_side_that_has_their_translations(resources):
