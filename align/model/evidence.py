@@ -41,7 +41,7 @@ from align.features.lexical import associations, expected_links
 from align.features.posterior import sampled_posteriors
 from align.features.spelling import likenesses, spellings
 from align.statistics.sampler_priors import LEXICAL
-from align.statistics.stem_links import keys_of
+from align.statistics.stem_links import places_of
 from align.text.words import NUMBER, WORD
 
 # So often two words must have met elsewhere: counts are whole numbers, but for rounding.
@@ -101,10 +101,11 @@ def evidence(block: Block) -> Evidence:
         (block.of_edges(likenesses), block.of_edges(cosines)), links is not None, result,
     )  # fmt: skip
     if given.stem_links is not None:
-        stems = (block.whole or block).shared(_stems)
+        of_words, sides = (block.whole or block).shared(_stems), (block.source, block.target)
+        stems = of_words[0][sides[0].tokens], of_words[1][sides[1].tokens]
         _write_of_stems(
-            (block.shapes, block.offsets, sampled), (block.source, block.target), stems,
-            np.argsort(stems[0][block.source.tokens], kind="stable"), given.stem_links,
+            (block.shapes, block.offsets, sampled), (sides[0].starts, sides[1].starts), stems,
+            np.argsort(stems[0], kind="stable"), given.stem_links,
             (given.source_tokens, given.target_tokens), own, result.edges,
         )  # fmt: skip
     if any(side.any() for side in numbers):
@@ -119,10 +120,9 @@ def _stems(block: Block) -> tuple[np.ndarray, np.ndarray]:
     links, found = block.resources.stem_links, []
     assert links is not None
     for words, keys in zip(block.shared(spellings), (links.source_keys, links.target_keys), strict=True):
-        own = keys_of(words.codes, words.offsets)
-        places = np.searchsorted(keys, own)
-        known = (words.kinds == WORD) & (np.append(keys, 0)[places] == own)
-        found.append(np.where(known, places, -1).astype(np.int32))
+        places = places_of(words.codes, words.offsets, keys)
+        places[words.kinds != WORD] = -1
+        found.append(places)
     return found[0], found[1]
 
 
@@ -211,44 +211,42 @@ def _own_times(source, first, n, s, target, second, m, t):  # type: ignore[no-un
 
 
 @kernel(error_model="numpy")
-def _write_of_stems(pairs, sides, stems, order, links, texts, own, edges):  # type: ignore[no-untyped-def]
-    """Write the evidence of stems where it is larger; ``order`` sorts the source tokens by stem."""
+def _write_of_stems(pairs, starts, stems, order, links, texts, own, edges):  # type: ignore[no-untyped-def]
+    """Write the evidence of stems where it is larger; ``order`` sorts the source tokens by their stems."""
     shapes, offsets, sampled = pairs
-    source, target = sides
     pair_of = np.repeat(np.arange(len(shapes)), shapes[:, 0])
     # What the row of the stem that came last has of each target stem.
-    row, last = np.zeros((len(links.target_keys), 2), dtype=np.float32), -1
+    size, last = len(links.target_keys), -1
+    row, back_row = np.zeros(size, dtype=np.float32), np.zeros(size, dtype=np.float32)
     for token in order:
-        stem = stems[0][source.tokens[token]]
+        stem = stems[0][token]
         if stem < 0:
             continue
         if stem != last:
             for cell in range(links.offsets[last], links.offsets[last + 1] if last >= 0 else 0):
                 row[links.targets[cell]] = 0.0
             for cell in range(links.offsets[stem], links.offsets[stem + 1]):
-                row[links.targets[cell], 0] = links.forward[cell]
-                row[links.targets[cell], 1] = links.reverse[cell]
+                row[links.targets[cell]] = links.forward[cell]
+                back_row[links.targets[cell]] = links.reverse[cell]
             last = stem
         i = pair_of[token]
         n, m = shapes[i, 0], shapes[i, 1]
-        here = stems[0][source.tokens[source.starts[i] : source.starts[i] + n]]
-        there = stems[1][target.tokens[target.starts[i] : target.starts[i] + m]]
-        start = offsets[i] + (token - source.starts[i]) * m
-        rate = links.source_counts[stem] / texts[0]
-        total = links.forward_totals[stem] + LEXICAL * len(links.target_keys)
+        here, there = stems[0][starts[0][i] :][:n], stems[1][starts[1][i] :][:m]
+        start = offsets[i] + (token - starts[0][i]) * m
         for k in range(m):
             other = there[k]
-            if other < 0 or row[other, 0] <= _MET or row[other, 1] <= _MET:
+            if other < 0 or row[other] <= _MET:
                 continue
-            ahead, back = np.float64(row[other, 0]), np.float64(row[other, 1])
+            ahead, back = np.float64(row[other]), np.float64(back_row[other])
             if sampled[i]:
                 ahead -= _own_links(own[0][offsets[i] : offsets[i + 1]], here, there, stem, other)
                 back -= _own_links(own[1][offsets[i] : offsets[i + 1]], here, there, stem, other)
             if ahead > _MET and back > _MET:
-                ahead /= total
+                ahead /= links.forward_totals[stem] + LEXICAL * size
                 back /= links.reverse_totals[other] + LEXICAL * len(links.source_keys)
-                chance = m * links.target_counts[other] / texts[1]
-                found = np.sqrt(ahead / (ahead + chance) * back / (back + n * rate))
+                chance, back_chance = m * links.target_counts[other], n * links.source_counts[stem]
+                found = ahead / (ahead + chance / texts[1]) * back / (back + back_chance / texts[0])
+                found = np.sqrt(found)
                 edges[start + k] = max(edges[start + k], np.float32(min(found, 1.0)))
 
 

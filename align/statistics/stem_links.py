@@ -96,12 +96,40 @@ def keys_of(codes: np.ndarray, offsets: np.ndarray) -> np.ndarray:
     -------
     ndarray of uint64, shape (V,)
     """
-    keys = np.zeros(len(offsets) - 1, dtype=np.uint64)
-    long = np.flatnonzero(np.diff(offsets) >= LETTERS)
-    for place in range(LETTERS):
-        letters = codes[offsets[long] + place].astype(np.uint64) & np.uint64((1 << _BITS) - 1)
-        keys[long] |= letters << np.uint64(_BITS * place)
+    keys = np.empty(len(offsets) - 1, dtype=np.uint64)
+    _write_keys(codes, offsets, keys)
     return keys
+
+
+def places_of(codes: np.ndarray, offsets: np.ndarray, keys: np.ndarray) -> np.ndarray:
+    """Return the place of each word's stem among ascending keys, int32 (V,), -1 where it is not there."""
+    places = np.empty(len(offsets) - 1, dtype=np.int32)
+    _write_places(codes, offsets, keys, places)
+    return places
+
+
+@kernel
+def _write_keys(codes, offsets, keys):  # type: ignore[no-untyped-def]
+    for word in range(len(keys)):
+        keys[word] = _key(codes, offsets[word], offsets[word + 1])
+
+
+@kernel
+def _write_places(codes, offsets, keys, places):  # type: ignore[no-untyped-def]
+    for word in range(len(places)):
+        key = _key(codes, offsets[word], offsets[word + 1])
+        place = np.searchsorted(keys, key) if key != 0 else len(keys)
+        places[word] = place if place < len(keys) and keys[place] == key else -1
+
+
+@kernel
+def _key(codes, start, stop):  # type: ignore[no-untyped-def]
+    key = np.uint64(0)
+    if stop - start >= LETTERS:
+        for place in range(LETTERS):
+            letter = np.uint64(codes[start + place]) & np.uint64((1 << _BITS) - 1)
+            key |= letter << np.uint64(_BITS * place)
+    return key
 
 
 @kernel
