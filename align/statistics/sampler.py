@@ -690,8 +690,8 @@ def _sweep(
             drawn = _uniform(generator) * whole
             if drawn < total:
                 new = 0
-                while sums[new] <= drawn:
-                    new += 1
+                for c in range(np.uint64(count)):
+                    new += sums[c] <= drawn  # without a branch, which nobody could foretell
                 choices[k] = new
                 cell, place = cells[low + new], places[low + new]
                 maker = hidden[first + place]
