@@ -457,9 +457,22 @@ class Aligner:
             a word has several links, all but its strongest have a contribution ``fertility``: what they cost.
         """
         aligner, tokens, block = self.looked_up(source, target, place=place)
-        return aligner._explained(tokens, block, bias)
+        return aligner.explain_block(tokens, block, bias=bias)
 
-    def _explained(self, tokens: tuple[Tokens, Tokens], block: PairBlock, bias: float) -> dict[str, Any]:
+    def explain_block(
+        self, tokens: tuple[Tokens, Tokens], block: PairBlock, *, bias: float = 0.0
+    ) -> dict[str, Any]:
+        """Return what :meth:`explain` does, of a pair that is looked up: its links are :meth:`align_block`'s.
+
+        Parameters
+        ----------
+        tokens : (Tokens, Tokens)
+            Its tokens (:meth:`tokens`).
+        block : PairBlock
+            The pair, a row for each of its parts, by the model's word ids; with what was sampled of it.
+        bias : float
+            As of :meth:`align`.
+        """
         corpus, found = block.corpus, self._link(block, bias)
         features = compute_rows(block, self.model.resources, found.edges, groups=self.model.groups)
         _, sources, targets = found.words

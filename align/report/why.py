@@ -30,6 +30,7 @@ from align.matching.decoding import score
 from align.model.aligner import Aligner, Text
 from align.model.folder import Model
 from align.report.evidence_words import ASPECTS, Facts, by_aspect
+from align.text.processor import Tokens
 
 # Shares of a score below this are not worth a sentence.
 _LEAST = 0.01
@@ -122,6 +123,13 @@ def whys(
 ) -> list[dict[str, Any]]:
     """Return what :func:`why` does for several cells (source, target) of one pair, in their order."""
     knowing, tokens, pairs = aligner.looked_up(source, target, place=place)
+    return whys_of_block(knowing.model, tokens, pairs, cells)
+
+
+def whys_of_block(
+    model: Model, tokens: tuple[Tokens, Tokens], pairs: PairBlock, cells: Iterable[tuple[int, int]]
+) -> list[dict[str, Any]]:
+    """Return what :func:`whys` does of a pair that is looked up, as for :meth:`Aligner.explain_block`."""
     surface = tokens[0].surface, tokens[1].surface
     scored: dict[int, _Pair] = {}
     found = []
@@ -134,7 +142,7 @@ def whys(
             found.append(_apart(surface, cell, pairs))
             continue
         if row not in scored:
-            scored[row] = _pair(knowing.model, pairs.block(row, row + 1), tokens)
+            scored[row] = _pair(model, pairs.block(row, row + 1), tokens)
         pair = scored[row]
         sources, targets = (np.flatnonzero(of == at) for of, at in zip(pair.parents, cell, strict=True))
         found.append(_reasons(pair, [(int(a), int(b)) for a in sources for b in targets]))
@@ -163,7 +171,7 @@ def _row(pairs: PairBlock, cell: tuple[int, int]) -> int | None:
     return None
 
 
-def _pair(model: Model, pairs: PairBlock, tokens: tuple[Any, Any]) -> _Pair:
+def _pair(model: Model, pairs: PairBlock, tokens: tuple[Tokens, Tokens]) -> _Pair:
     edges = compute(pairs, model.resources, groups=model.groups, word_groups=model.word_groups)
     scored = score(replace(edges, likely=None), model.weights)
     assert edges.likely is not None  # features that were just computed say so

@@ -128,7 +128,7 @@ STAGES: dict[str, Stage] = {
             needs=("download", "preprocess", "lexicon", "train", "align", "evaluate"),
             uses=("corpus.name", *LANGUAGES, *GOLD_LINKS, "align.bias", "evaluate.bias"),
             seeded=True,
-            unread=(*OF_ALIGN, "preprocess/corpus/*", "lexicon/*", "align/links.txt"),
+            unread=(*OF_ALIGN, *TABLES, "align/links.txt"),
             shows=("page", "report.html"),
         ),
     )

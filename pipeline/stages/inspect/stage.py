@@ -20,11 +20,12 @@ from align.explorer.summary import gap_curve_of
 from align.links import Link, check_bounds, parse_pharaoh
 from align.model.aligner import Aligner
 from align.report import ShownPair, as_json, reasons_of, render
-from align.report.why import whys
+from align.report.why import whys_of_block
 from pipeline.config.options import at_least
 from pipeline.stages.align.stage import SCORES, TABLE
 from pipeline.stages.gold import read_gold
 from pipeline.stages.inspect.facts import Aligned, facts, origins
+from pipeline.stages.inspect.text import AlignedText
 from pipeline.work.stage import StageContext
 
 REPORT = "report.html"
@@ -68,8 +69,10 @@ def run(
     if reasons:
         aligner = Aligner.load(context.inputs["train"])
         biases = {kind: context.option(f"{stage}.bias") for kind, stage in _MADE_BY.items()}
+        texts = {kind: AlignedText.of(context.inputs, kind) for kind in {pair.kind for pair in shown}}
         shown = [
-            _explained(aligner, pair, biases[pair.kind]) for pair in context.progress(shown, unit="pairs")
+            _explained(aligner, pair, texts[pair.kind], biases[pair.kind])
+            for pair in context.progress(shown, unit="pairs")
         ]
     languages = context.option("corpus.source"), context.option("corpus.target")
     page = render(
@@ -86,16 +89,20 @@ def run(
     context.say(f"{REPORT} shows {len(of_gold)} gold pairs and {len(of_corpus)} of the corpus")
 
 
-def _explained(aligner: Aligner, pair: ShownPair, bias: float) -> ShownPair:
+def _explained(aligner: Aligner, pair: ShownPair, text: AlignedText, bias: float) -> ShownPair:
     """Return the pair with the reasons for its links, in words for its errors, where it is small enough."""
     if len(pair.source) * len(pair.target) > _MOST_EDGES:
         return pair
+    # The best matchings that reasons in words are held against know of no bias.
+    cells = [] if bias else _errors(pair)
+    if not (pair.links or cells):
+        return pair
+    tokens, block = aligner.tokens(pair.source, pair.target), text.pair(pair.number)
     told: dict[str, Any] = {}
     if pair.links:
-        told["reasons"] = reasons_of(aligner.explain(pair.source, pair.target, bias=bias))
-    # The best matchings that reasons in words are held against know of no bias.
-    if (cells := _errors(pair)) and not bias:
-        told["whys"] = dict(zip(cells, whys(aligner, pair.source, pair.target, cells), strict=True))
+        told["reasons"] = reasons_of(aligner.explain_block(tokens, block, bias=bias))
+    if cells:
+        told["whys"] = dict(zip(cells, whys_of_block(aligner.model, tokens, block, cells), strict=True))
     return replace(pair, **told)
 
 

@@ -15,6 +15,7 @@ from align.features import Resources, feature_names
 from align.features.groups import SCALE
 from align.model.aligner import Aligner
 from align.model.folder import Model
+from align.model.pairs import look_up
 from align.text.processor import TextProcessor
 from pipeline.stages.inspect import stage as inspect
 from pipeline.work.stage import Stage
@@ -63,8 +64,15 @@ class FakeAligner:
         cls.loaded.append(folder)
         return cls()
 
-    def explain(self, source, target, *, bias):
+    def tokens(self, source, target):
+        return source, target
+
+    def explain_block(self, tokens, block, *, bias):
+        source, target = tokens
         self.biases.append(bias)
+        assert [len(side.ids) for side in (block.corpus.source, block.corpus.target)] == list(
+            map(len, tokens)
+        )
         links = [
             {
                 "source": index,
@@ -81,6 +89,28 @@ class FakeAligner:
 def write(path, lines):
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
+
+
+WORDS = ("one Paris Rome the house yes no two three four five six .", "un Paris Rome la maison oui deux trois quatre cinq six .")
+
+
+def tokens_of(text, side):
+    return TextProcessor(("en", "fr")[side]).process_tokens(text.split(" ") if text else [])
+
+
+def vocabularies():
+    """Return those of the words above, but for some that occur."""
+    words = [list(dict.fromkeys(tokens_of(text, side).analysis)) for side, text in enumerate(WORDS)]
+    return tuple(Vocabulary(each, [1] * len(each)) for each in words)
+
+
+def write_corpus(folder, source, target):
+    """Write word ids as ``preprocess`` does."""
+    pairs = [
+        tuple(tokens_of(text, side) for side, text in enumerate(pair))
+        for pair in zip(source, target, strict=True)
+    ]
+    look_up(pairs, vocabularies())[0].corpus.save(folder)
 
 
 def write_table(path, links):
@@ -117,8 +147,8 @@ def stage(tmp_path, monkeypatch):
         bias=-0.5,
         **options,
     ):
-        folders = {name: tmp_path / name / "0123" for name in ("download", "preprocess", "train", "align")}
-        folders["evaluate"] = tmp_path / "evaluate" / "0123"
+        names = ("download", "preprocess", "lexicon", "train", "align", "evaluate")
+        folders = {name: tmp_path / name / "0123" for name in names}
         for folder in folders.values():
             folder.mkdir(parents=True, exist_ok=True)
         (tmp_path / "out").mkdir(exist_ok=True)
@@ -133,11 +163,14 @@ def stage(tmp_path, monkeypatch):
             write(folders["preprocess"] / "gold.source.txt", gold["source"])
             write(folders["preprocess"] / "gold.target.txt", gold["target"])
             write(folders["evaluate"] / "gold.links.txt", gold["guessed"])
+            write_corpus(folders["preprocess"] / "gold", gold["source"], gold["target"])
         (folders["download"] / "sources.json").write_text(json.dumps(sources), encoding="utf-8")
         for name in ("source", "target", "scores"):
             write(folders["align"] / f"{name}.txt", corpus[name])
         write_table(folders["align"] / "links.parquet", corpus["links"])
         used = [number for number, line in enumerate(corpus["source"]) if line]
+        rows = [[corpus[side][number] for number in used] for side in ("source", "target")]
+        write_corpus(folders["preprocess"] / "corpus", *rows)
         np.save(folders["preprocess"] / "lines.npy", np.array(used, np.int64), allow_pickle=False)
         (folders["evaluate"] / "evaluation.json").write_text(json.dumps(evaluation), encoding="utf-8")
         (folders["train"] / "training.json").write_text(json.dumps(TRAINING), encoding="utf-8")
@@ -204,7 +237,7 @@ def test_links_are_explained_where_the_model_makes_them(stage):
 def real_model(tmp_path, monkeypatch):
     """Leave a model that links what is spelt the same where the stage looks for one."""
     monkeypatch.setattr(inspect, "Aligner", Aligner)
-    resources = Resources(None, None, None, Vocabulary(["one"], [1]), Vocabulary(["un"], [1]))
+    resources = Resources(None, None, None, *vocabularies())
     names = feature_names(("spelling",), resources)
     # Features come multiplied by SCALE: with these weights a same word counts 2, the bias -0.5.
     weights = np.array([{"bias": -0.5, "same_word": 2.0}.get(name, 0.0) for name in names]) / SCALE
