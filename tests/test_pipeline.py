@@ -48,6 +48,27 @@ def test_every_stage_leaves_its_results(done):
     assert (latest / "inspect" / "report.html").stat().st_size > 10_000
 
 
+def test_every_link_of_the_report_has_the_reasons_that_made_it(done):
+    """Of pairs that were sampled too: their scores are those of the stage that linked them."""
+    latest = done[0] / "sample" / "latest"
+    page = (latest / "inspect" / "report.html").read_text(encoding="utf-8")
+    shown = json.loads(re.search(r'<script type="application/json" id="data">(.*)</script>', page).group(1))
+    made = pq.read_table(latest / "align" / "links.parquet").to_pydict()
+    scores = {
+        (line, j, k): score
+        for line, j, k, score in zip(made["line"], made["source"], made["target"], made["score"], strict=True)
+    }
+    explained = 0
+    for pair in shown["pairs"]:
+        for j, k, _, score, reasons, others in pair["links"]:
+            assert sum(value for _, value in reasons) + others == pytest.approx(score, abs=2e-3)
+            if pair["kind"] == "corpus":
+                assert score == pytest.approx(scores[pair["number"], j, k], abs=1e-3)
+            explained += 1
+    assert {pair["kind"] for pair in shown["pairs"]} == {"gold", "corpus"}
+    assert explained > 1000
+
+
 def test_the_table_of_gold_links_says_what_the_error_rate_counts(done):
     latest = done[0] / "sample" / "latest"
     table = pq.read_table(latest / "evaluate" / "links.parquet").to_pydict()

@@ -91,7 +91,10 @@ def write(path, lines):
     path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8", newline="\n")
 
 
-WORDS = ("one Paris Rome the house yes no two three four five six .", "un Paris Rome la maison oui deux trois quatre cinq six .")
+WORDS = (
+    "one Paris Rome the house yes no two three four five six .",
+    "un Paris Rome la maison oui deux trois quatre cinq six .",
+)
 
 
 def tokens_of(text, side):
